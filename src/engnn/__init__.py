@@ -1,0 +1,3 @@
+"""Equivariant noise for graph neural networks."""
+
+__version__ = "0.1.0"
