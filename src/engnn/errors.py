@@ -1,0 +1,23 @@
+"""The one error that a user can mend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class InputError(ValueError):
+    """The input or the call is wrong; the message says what, where, and how to mend it (exit code 2, no traceback)."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint that names the known word nearest to `word`, or lists them all.
+
+    >>> nearest("coar", ["cora", "pubmed"])
+    "did you mean 'cora'?"
+    >>> nearest("xyz", ["cora", "pubmed"])
+    'known: cora, pubmed'
+    """
+    known = sorted(known)
+    close = get_close_matches(word, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
