@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from engnn.data.dataset import Dataset, Provenance, Task
+
+Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -18,12 +23,18 @@ class File:
     url: str = ""
 
 
+def uncached(key: str, build: Callable[[], Arrays]) -> Arrays:
+    """Builds anew each time; the catalogue puts the cache in its place."""
+    return build()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is asked of a source: which task, which split, which seed, and where the raw files and the cache lie."""
+    """What is asked of a source: which task, which split, which seed; and how to get at its files and its cache."""
 
     task: Task
-    root: Callable[[str], Path]  # relative path of a declared file -> where it is; raises InputError where it is absent
+    file: Callable[[str], Path]  # declared relative path -> where it lies; raises InputError where it is absent
+    cached: Callable[[str, Callable[[], Arrays]], Arrays] = uncached  # what is slow to parse, parsed once: (key, build)
     seed: int = 0
     split: str = ""  # "" = the source's default
     option: str = ""  # what follows the colon in `counting:6-cycle`
@@ -31,7 +42,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """One named dataset. Each module of a family lists its own in `SOURCES`; they are found by name, from no other list."""
+    """One named dataset. Each module in `engnn.data.sources` lists its own in `SOURCES`; no other list names them."""
 
     name: str
     tasks: tuple[Task, ...]  # the first is the default
@@ -43,4 +54,5 @@ class Source:
     licence: str = "not stated"
     source: str = ""
     options: tuple[str, ...] = ()
-    summary: str = field(default="")
+    summary: str = ""
+    revision: int = 1  # raised when what `load` puts in the cache changes
