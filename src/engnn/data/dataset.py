@@ -134,6 +134,7 @@ class Dataset:
     provenance: Provenance
     graphs: Graphs
     y: Tensor | None = None
+    y_scale: tuple[Tensor, Tensor] | None = None  # mean and spread of y's columns: errors are told in these units
     split: Mapping[str, Tensor] = field(default_factory=dict)
     members: Members | None = None
     links: Links | None = None
