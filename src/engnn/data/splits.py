@@ -1,7 +1,8 @@
 """Who may be learnt from, chosen by and tested on: seeded splits of targets and of links, and the audit of any split.
 
-Every choice is a pure function of the seed and of the raw words of a Philox counter, which NumPy keeps the same on every
-machine and in every version; its higher-level draws (`permutation`, `choice`) carry no such promise and are not used.
+Every choice is a pure function of the seed and of the raw words of a Philox counter, which NumPy keeps the same on
+every machine and in every version; its higher-level draws (`permutation`, `choice`) carry no such promise and are not
+used.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def random_split(
     order = torch.from_numpy(_shuffled(len(ids), seed, TARGETS))
     if labels is None:
         sizes = _sizes(len(ids), fractions)
-        dealt = torch.split(order, sizes)
+        dealt = list(torch.split(order, sizes))
         notes = [f"random split with seed {seed}: {_shares(fractions)} of {len(ids)} targets"]
     else:
         if labels.shape != ids.shape:
@@ -157,7 +158,7 @@ def _split_faults(dataset: Dataset) -> Iterator[str]:
     for part, ids in parts.items():
         if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < count:
             yield f"{part} names a target outside 0 to {count - 1}"
-        if len(unique := ids.unique()) < len(ids):
+        if len(unique := torch.unique(ids)) < len(ids):
             yield f"{part} has {len(ids) - len(unique)} targets twice"
     for one, other in combinations(parts, 2):
         if shared := int(torch.isin(parts[one], parts[other]).sum()):
@@ -184,7 +185,7 @@ def _link_faults(dataset: Dataset) -> Iterator[str]:
             yield f"{name} hold {loops} pairs of a node with itself"
 
     codes = {name: _codes(num_nodes, pairs) for name, pairs in named.items()}
-    known = {name: of.unique() for name, of in codes.items()}
+    known = {name: torch.unique(of) for name, of in codes.items()}
     for name in codes:
         ranked = name.endswith("negatives") and negatives[name.split()[0]].dim() == 3
         if not ranked and (twice := len(codes[name]) - len(known[name])):
@@ -204,7 +205,7 @@ def _link_faults(dataset: Dataset) -> Iterator[str]:
         yield f"the graph holds {foreign} edges that are not training links"
     if links.test_message is not None:
         message = _codes(num_nodes, undirected(num_nodes, links.test_message))
-        allowed = torch.cat([known["train links"], known["valid links"]]).unique()
+        allowed = torch.unique(torch.cat([known["train links"], known["valid links"]]))
         if foreign := int((~_among(message, allowed)).sum()):
             yield f"the messages of the test hold {foreign} edges that are neither training nor validation links"
 

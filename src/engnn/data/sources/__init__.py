@@ -1,1 +1,1 @@
-"""Named datasets, one family a module; each module lists its own in `SOURCES`."""
+"""The named datasets, one family a module; each module lists its own in `SOURCES`."""

@@ -1,0 +1,157 @@
+"""Every dataset by its name, and the user's own by their path: opened, audited, described."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import get_args
+
+import torch
+
+import engnn.data.sources
+from engnn.data import files
+from engnn.data.cache import cached
+from engnn.data.dataset import Dataset, Task
+from engnn.data.source import File, Request, Source
+from engnn.data.splits import audit_split, undirected
+from engnn.errors import InputError, nearest
+
+Get = Callable[[File], Path]
+
+
+@cache
+def sources() -> dict[str, Source]:
+    """Every named dataset, as the modules of `engnn.data.sources` list them."""
+    found: dict[str, Source] = {}
+    for module in pkgutil.iter_modules(engnn.data.sources.__path__, "engnn.data.sources."):
+        for source in importlib.import_module(module.name).SOURCES:
+            if source.name in found:
+                raise ValueError(f"two datasets are named {source.name!r}; one is in {module.name}")
+            found[source.name] = source
+    return found
+
+
+def open_dataset(data: str | Path, *, task: Task | None = None, split: str = "", seed: int = 0) -> Dataset:
+    """The dataset of that name (`cora`, `counting:6-cycle`), or the user's own files at that path; its split audited.
+
+    Files that are absent are downloaded where they are published. `task` and `split` are by default the first that
+    the dataset has; `seed` draws the split where it is not a published one.
+    """
+    return _open(data, task, split, seed, files.fetch)
+
+
+def describe(data: str | Path, *, task: Task | None = None, split: str = "", seed: int = 0) -> dict[str, object]:
+    """What there is to know about a dataset, as plain values; without its files, what is known without them.
+
+    Counts are of one graph, or means over many; edges are undirected and without self-loops. Downloads nothing.
+    """
+    try:
+        facts = _facts(_open(data, task, split, seed, files.locate)) | {"present": True}
+    except files.MissingFile:
+        facts = {"present": False}
+    if isinstance(data, Path) or (named := _named(data)) is None:
+        return facts
+    source, _ = named
+    unknown = dict.fromkeys(("graphs", "nodes", "edges", "features", "edge_features", "classes"))
+    task = task or source.tasks[0]
+    return {
+        "name": data,
+        "task": task,
+        **unknown,
+        "metric": source.metric[task],
+        "split": split or source.splits[0],
+        "splits": {},
+        "provenance": source.provenance,
+        "licence": source.licence,
+        "source": source.source,
+        "notes": [],
+        **facts,
+        "summary": source.summary,
+        "tasks": list(source.tasks),
+        "known_splits": list(source.splits),
+        "options": list(source.options),
+        "bytes": sum(path.stat().st_size for file in source.files if (path := files.find(file))),
+        "missing": [file.path for file in source.files if files.find(file) is None],
+    }
+
+
+def _open(data: str | Path, task: Task | None, split: str, seed: int, get: Get) -> Dataset:
+    if task is not None and task not in get_args(Task):
+        raise InputError(f"task {task!r} is not known; {nearest(task, get_args(Task))}")
+    named = None if isinstance(data, Path) else _named(data)
+    if named is not None:
+        dataset = _load(*named, task, split, seed, get)
+    elif split:
+        raise InputError(f"split {split!r} is for named datasets: {data} says its own split, in a column named 'split'")
+    else:
+        from engnn.data import own
+
+        dataset = own.read(Path(data), task=task, seed=seed)
+    audit_split(dataset)
+    return dataset
+
+
+def _named(data: str) -> tuple[Source, str] | None:
+    """The source and the option that `data` names; None where it is a path."""
+    name, _, option = data.partition(":")
+    if name not in sources():
+        if os.sep in data or Path(data).exists():
+            return None
+        raise InputError(f"{data!r} is neither a dataset nor a file or folder here; {nearest(name, sources())}")
+    source = sources()[name]
+    if option and option not in source.options:
+        hint = nearest(option, source.options) if source.options else f"{name} has no options"
+        raise InputError(f"{data!r}: option {option!r} is not known; {hint}")
+    return source, option
+
+
+def _load(source: Source, option: str, task: Task | None, split: str, seed: int, get: Get) -> Dataset:
+    if task is not None and task not in source.tasks:
+        raise InputError(f"{source.name} has no {task} task; {nearest(task, source.tasks)}")
+    if split and split not in source.splits:
+        raise InputError(f"{source.name} has no split {split!r}; {nearest(split, source.splits)}")
+    declared = {file.path: file for file in source.files}
+    request = Request(
+        task=task or source.tasks[0],
+        file=lambda path: get(declared[path]),
+        cached=partial(cached, source),
+        seed=seed,
+        split=split or source.splits[0],
+        option=option,
+    )
+    return source.load(request)
+
+
+def _facts(dataset: Dataset) -> dict[str, object]:
+    graphs = dataset.graphs
+    num_nodes = int(graphs.node_ptr[-1])
+    shift = torch.repeat_interleave(graphs.node_ptr[:-1], graphs.num_edges)
+    pairs = graphs.edge_index + shift
+    parts = {part: len(ids) for part, ids in dataset.split.items()}
+    if dataset.links is not None:
+        links = dataset.links
+        pairs = torch.cat([pairs, links.train, links.valid, links.test], dim=1)
+        parts = {"train": links.train.size(1), "valid": links.valid.size(1), "test": links.test.size(1)}
+    num_edges = undirected(num_nodes, pairs).size(1)
+    many = len(graphs) > 1
+    return {
+        "name": dataset.name,
+        "task": dataset.task,
+        "graphs": len(graphs),
+        "nodes": num_nodes / len(graphs) if many else num_nodes,
+        "edges": num_edges / len(graphs) if many else num_edges,
+        "features": graphs.in_channels,
+        "edge_features": graphs.edge_dim,
+        "classes": len(dataset.classes) or len(dataset.outputs),
+        "metric": dataset.metric,
+        "split": dataset.split_name,
+        "splits": parts,
+        "provenance": dataset.provenance,
+        "licence": dataset.licence,
+        "source": dataset.source,
+        "notes": list(dataset.notes),
+    }

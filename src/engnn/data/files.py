@@ -1,0 +1,86 @@
+"""Where raw files lie: the places that are looked through, in order, and what is said where a file is in none."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engnn.errors import InputError
+
+if TYPE_CHECKING:
+    from engnn.data.source import File
+
+
+class MissingFile(InputError):
+    """A raw file is in none of the places and cannot be had."""
+
+
+def cache_folder() -> Path:
+    """The user's cache: `$ENGNN_CACHE`, else `engnn` under `$XDG_CACHE_HOME`, else under `~/.cache`."""
+    if own := os.environ.get("ENGNN_CACHE"):
+        return Path(own)
+    shared = os.environ.get("XDG_CACHE_HOME")
+    return (Path(shared) if shared else Path.home() / ".cache") / "engnn"
+
+
+def downloads() -> Path:
+    """Where downloaded files are kept. What lies there had the right digest when it took its name."""
+    return cache_folder() / "raw"
+
+
+def roots() -> tuple[Path, ...]:
+    """The folders that are looked through, in order: `$ENGNN_DATA`, `../shared/data` beside the checkout, the cache."""
+    found = []
+    if named := os.environ.get("ENGNN_DATA"):
+        if not Path(named).is_dir():
+            raise InputError(f"ENGNN_DATA={named} is not a folder: set it to the folder that holds the raw data")
+        found.append(Path(named))
+    checkout = Path(__file__).parents[3]  # in an installed package this is some other folder, without a pyproject.toml
+    beside = [checkout.parent] if (checkout / "pyproject.toml").is_file() else []
+    found += [folder / "shared" / "data" for folder in (*beside, Path.cwd().parent)]
+    existing = [folder for folder in found if folder.is_dir()]
+    return (*dict.fromkeys(existing), downloads())
+
+
+def find(file: File) -> Path | None:
+    """Where the file lies, unread; None where it is absent."""
+    return next((root / file.path for root in roots() if (root / file.path).is_file()), None)
+
+
+def locate(file: File) -> Path:
+    """Where the file lies, with the right content, and without touching the network."""
+    path = find(file)
+    if path is None:
+        raise MissingFile(
+            f"{file.path} is not here. Put it (SHA-256 {file.sha256 or 'not known'}) under "
+            f"{' or '.join(map(str, roots()))}, or set ENGNN_DATA to a folder that holds it"
+            + (f"; it is published at {file.url}." if file.url else ". It cannot be downloaded.")
+        )
+    if file.sha256 and path != downloads() / file.path and (digest := sha256(path)) != file.sha256:
+        raise InputError(
+            f"{path} is damaged, or another version: its SHA-256 is {digest}, not {file.sha256}. "
+            "Put the right file in its place, or move it away."
+        )
+    return path
+
+
+def fetch(file: File) -> Path:
+    """Where the file lies, once it has been downloaded if it was absent and may be (`ENGNN_OFFLINE=1` forbids it)."""
+    if find(file) is None and file.url and file.sha256 and not offline():
+        from engnn.data.download import download
+
+        download(file.url, downloads() / file.path, sha256=file.sha256)
+    return locate(file)
+
+
+def offline() -> bool:
+    """Whether `ENGNN_OFFLINE` forbids downloads."""
+    return os.environ.get("ENGNN_OFFLINE", "0") not in ("", "0")
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
