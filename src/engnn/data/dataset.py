@@ -24,8 +24,9 @@ class Graphs:
     """One graph or many, stored end to end, so that a batch of any of them is a few index operations.
 
     Edges are directed entries: an undirected edge is there twice. Node ids count from 0 within each graph. Features
-    are floats, or, where `x_levels` is given, integer codes of which column `j` has `x_levels[j]` levels; a batch
-    always gives floats (codes become one-hot blocks beside one another).
+    are floats (node features may be a sparse COO tensor, where a dense one would be large), or, where `x_levels` is
+    given, integer codes of which column `j` has `x_levels[j]` levels; a batch always gives dense floats (codes become
+    one-hot blocks beside one another).
 
     >>> g = Graphs(torch.tensor([2, 3]), torch.tensor([2, 2]), torch.tensor([[0, 1, 0, 2], [1, 0, 2, 0]]))
     >>> b = g.batch(torch.tensor([1, 0]))
@@ -175,7 +176,10 @@ def ranges(start: Tensor, size: Tensor) -> Tensor:
 def _floats(values: Tensor | None, rows: Tensor | slice, levels: tuple[int, ...]) -> Tensor | None:
     if values is None:
         return None
-    values = values[rows]
+    if values.is_sparse:
+        values = (values if isinstance(rows, slice) else values.index_select(0, rows)).to_dense()
+    else:
+        values = values[rows]
     if not levels:
         return values.float()
     column = values.long() + offsets(torch.tensor(levels))[:-1]
