@@ -20,6 +20,7 @@ from engnn.errors import InputError
 
 Fractions = tuple[float, float, float]
 TARGETS, EDGES, NEGATIVES = range(3)  # one independent stream of random words for each purpose
+OFFICIAL: Final = "official"  # the name of a benchmark's own split of links: its leaks are told, not mended
 DENSE: Final = 4  # below this many pairs for each pair that is taken, non-edges are listed rather than drawn
 
 
