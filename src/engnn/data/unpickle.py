@@ -215,7 +215,9 @@ _GET = {ord(pickle.BINGET): "<B", ord(pickle.LONG_BINGET): "<I"}
 class _Machine:
     """Reads one pickle after another from `data`, starting `at` a byte."""
 
-    def __init__(self, data: bytes, at: int = 0, budget: _Budget | None = None, storage: _Storage | None = None) -> None:
+    def __init__(
+        self, data: bytes, at: int = 0, budget: _Budget | None = None, storage: _Storage | None = None
+    ) -> None:
         self.data = data
         self.at = at
         self.budget = budget or _Budget(2 * len(data))
