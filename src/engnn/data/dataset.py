@@ -125,8 +125,9 @@ class Dataset:
     """Graphs, a task on them, its labels and its split.
 
     The targets are numbered end to end: the nodes of all graphs (`node`), the graphs (`graph`), or the sets of
-    `members` (`subgraph`). `y[t]` is target `t`'s class (`[T]` int64), or its values (`[T, K]` float, NaN where
-    missing); `split` gives the targets of each part. A `link` dataset has `links` in place of both.
+    `members` (`subgraph`). `y[t]` is target `t`'s class (`[T]` int64, -1 where missing), or its values (`[T, K]` float,
+    NaN where missing); `split` gives the targets of each part. A `link` dataset has `links` in place of both, or, where
+    links are only to be predicted, the pairs in question as `members`.
     """
 
     name: str
@@ -144,6 +145,7 @@ class Dataset:
     multilabel: bool = False  # the columns of y are yes/no answers
     split_name: str = "random"
     ids: tuple[str, ...] = ()  # the user's own names of the targets, where they have any
+    node_ids: tuple[str, ...] = ()  # the user's own names of the nodes, where the targets are links
     notes: tuple[str, ...] = ()  # what was done to the data, in words for the user
     source: str = ""
     licence: str = ""

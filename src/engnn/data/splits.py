@@ -99,6 +99,15 @@ def link_split(
     return Links(*(_pairs(num_nodes, codes) for codes in (train, valid, for_valid, test, for_test)))
 
 
+def non_edges(num_nodes: int, edges: Tensor, count: int, *, seed: int) -> Tensor:
+    """`count` different pairs of different nodes that `edges` does not join in either direction: `[2, count]`.
+
+    >>> non_edges(3, torch.tensor([[0, 2], [1, 1]]), 1, seed=0).tolist()
+    [[0], [2]]
+    """
+    return _pairs(num_nodes, _non_edges(num_nodes, _codes(num_nodes, undirected(num_nodes, edges)), count, seed))
+
+
 def undirected(num_nodes: int, edge_index: Tensor) -> Tensor:
     """Each pair once, the smaller id first, in order, without self-loops.
 
