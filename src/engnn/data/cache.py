@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from engnn.data import files
-from engnn.data.source import Arrays
 
 if TYPE_CHECKING:
-    from engnn.data.source import Source
+    from engnn.data.source import Arrays, Source
 
 FORMAT: Final = 1  # raised when what is written below changes
 ABANDONED: Final = 3600.0  # seconds after which a temporary file's writer is taken to be dead
@@ -180,7 +179,7 @@ def _stamp(path: Path | None) -> list[int]:
 
 
 def _safe(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]", "_", name)
+    return re.sub(r"[^A-Za-z0-9-]", "_", name)
 
 
 @cache
