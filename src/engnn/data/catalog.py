@@ -6,6 +6,7 @@ import importlib
 import os
 import pkgutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import get_args
@@ -124,7 +125,8 @@ def _load(source: Source, option: str, task: Task | None, split: str, seed: int,
         split=split or source.splits[0],
         option=option,
     )
-    return source.load(request)
+    dataset = source.load(request)
+    return replace(dataset, source=dataset.source or source.source, licence=dataset.licence or source.licence)
 
 
 def _facts(dataset: Dataset) -> dict[str, object]:
