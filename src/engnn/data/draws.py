@@ -37,6 +37,10 @@ class Draws:
         """`count` whole numbers from 0 to `bound - 1` (the bias is below `bound / 2^64`)."""
         return (self._words(count) % np.uint64(bound)).astype(np.int64)
 
+    def one(self, bound: int) -> int:
+        """A whole number from 0 to `bound - 1`."""
+        return int(self._words() % bound)
+
     def unit(self, count: int) -> Array:
         """`count` numbers in [0, 1)."""
         return (self._words(count) >> np.uint64(11)) * 2.0**-53

@@ -15,13 +15,14 @@ from torch import Tensor
 
 from engnn.data.dataset import PARTS, Dataset, Graphs, Provenance
 from engnn.data.draws import Array, Draws
+from engnn.data.files import MissingFile
 from engnn.data.source import Arrays, File, Request, Source
 from engnn.data.substructures import PATTERNS, count
 from engnn.data.undirected import undirected
-from engnn.errors import InputError, nearest
 
 GRAPHS = File("graph/counting/randomgraph.npz", "b68c5d38d180cf7349118b75f94b0d57d4e0dc639b37de4832226e51c6f5632e")
 TARGETS = File("graph/counting/node_targets.npz", "9ad03e79ecf813d12c36bed0cc8f02ae3bc10c398a36c684ec0a2803f2c5e88b")
+HERE, LICENCE = "drawn by engnn", "Apache-2.0"  # of the generated graphs
 SHAPES = ((10, 6), (15, 6), (20, 5), (30, 5))  # nodes, and the degree before edges are deleted; all equally likely
 SIZES = (1500, 1000, 2500)  # graphs in train, valid, test
 NOTE = "the MAE is in units of the counts' standard deviation over the nodes of the train and valid graphs"
@@ -112,7 +113,7 @@ def _dataset(
     known = counts[of_node < PARTS.index("test")].double()
     std = known.std(0)
     return Dataset(
-        name=name,
+        name=name if len(patterns) > 1 else f"{name}:{patterns[0]}",
         task="node",
         metric="mae",
         provenance=provenance,
@@ -123,21 +124,19 @@ def _dataset(
         split_name="fixed",
         outputs=tuple(patterns),
         notes=(*notes, NOTE),
+        source=HERE if provenance == "generated" else "",
+        licence=LICENCE if provenance == "generated" else "",
     )
 
 
 def _patterns(request: Request) -> tuple[str, ...]:
-    if not request.option:
-        return tuple(PATTERNS)
-    if request.option not in PATTERNS:
-        raise InputError(f"counting has no target {request.option!r}; {nearest(request.option, PATTERNS)}")
-    return (request.option,)
+    return (request.option,) if request.option else tuple(PATTERNS)
 
 
 def _published(request: Request) -> Dataset:
     try:
         graph_file, target_file = request.file(GRAPHS.path), request.file(TARGETS.path)
-    except InputError as absent:
+    except MissingFile as absent:
         return _generated(request, "counting", f"THESE ARE NOT THE PUBLISHED GRAPHS, which could not be had: {absent}")
     patterns = _patterns(request)
     with np.load(graph_file) as raw, np.load(target_file) as published:
@@ -187,8 +186,8 @@ SOURCES = (
         metric={"node": "mae"},
         provenance="generated",
         load=_generated,
-        licence="Apache-2.0",
-        source="drawn by engnn",
+        licence=LICENCE,
+        source=HERE,
         options=tuple(PATTERNS),
         summary="the same as counting, with graphs drawn by the same recipe; needs no file",
     ),
