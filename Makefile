@@ -28,5 +28,8 @@ test: lint
 docs: $(READY)
 	$(BIN)/mkdocs build --strict
 
+bench-data: $(READY)
+	$(BIN)/python -m engnn.bench.data
+
 clean:
 	rm -rf .venv site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

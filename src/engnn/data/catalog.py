@@ -45,47 +45,56 @@ def open_dataset(data: str | Path, *, task: Task | None = None, split: str = "",
     return _open(data, task, split, seed, files.fetch)
 
 
-def describe(data: str | Path, *, task: Task | None = None, split: str = "", seed: int = 0) -> dict[str, object]:
-    """What there is to know about a dataset, as plain values; without its files, what is known without them.
+def fetch(name: str) -> tuple[Path, ...]:
+    """The raw files of a named dataset, those that are absent downloaded where they are published."""
+    source, _ = _named(name)
+    return tuple(files.fetch(file) for file in source.files)
 
-    Counts are of one graph, or means over many; edges are undirected and without self-loops. Downloads nothing.
-    """
-    try:
-        facts = _facts(_open(data, task, split, seed, files.locate)) | {"present": True}
-    except files.MissingFile:
-        facts = {"present": False}
-    if isinstance(data, Path) or (named := _named(data)) is None:
-        return facts
-    source, _ = named
-    unknown = dict.fromkeys(("graphs", "nodes", "edges", "features", "edge_features", "classes"))
-    task = task or source.tasks[0]
+
+def outline(source: Source) -> dict[str, object]:
+    """What is known of a named dataset without opening it, as plain values; `present` where all its files are here."""
+    found = [files.find(file) for file in source.files]
     return {
-        "name": data,
-        "task": task,
-        **unknown,
-        "metric": source.metric[task],
-        "split": split or source.splits[0],
-        "splits": {},
-        "provenance": source.provenance,
-        "licence": source.licence,
-        "source": source.source,
-        "notes": [],
-        **facts,
-        "summary": source.summary,
+        "name": source.name,
         "tasks": list(source.tasks),
         "known_splits": list(source.splits),
         "options": list(source.options),
-        "bytes": sum(path.stat().st_size for file in source.files if (path := files.find(file))),
-        "missing": [file.path for file in source.files if files.find(file) is None],
+        "provenance": source.provenance,
+        "licence": source.licence,
+        "source": source.source,
+        "summary": source.summary,
+        "present": None not in found,
+        "missing": [file.path for file, path in zip(source.files, found, strict=True) if path is None],
+        "bytes": sum(path.stat().st_size for path in found if path),
     }
+
+
+def describe(data: str | Path, *, task: Task | None = None, split: str = "", seed: int = 0) -> dict[str, object]:
+    """What there is to know about a dataset, as plain values; without its files, what is known without them.
+
+    `nodes` and `edges` are of one graph, or means over many; edges are undirected and without self-loops. `present`
+    says whether it opened. Downloads nothing.
+    """
+    if _is_path(data):
+        return _facts(_open(data, task, split, seed, files.locate)) | {"present": True}
+    source, _ = _named(str(data))
+    known = outline(source)
+    try:
+        dataset = _open(data, task, split, seed, files.locate)
+    except files.MissingFile:
+        task = task or source.tasks[0]
+        unknown = dict.fromkeys(("graphs", "nodes", "edges", "features", "edge_features", "classes"))
+        asked = {"task": task, "metric": source.metric[task], "split": split or source.splits[0], "splits": {}}
+        return known | unknown | asked | {"name": data, "notes": [], "present": False}
+    facts = {key: value for key, value in _facts(dataset).items() if value != ""}
+    return known | facts | {"name": data, "present": True}
 
 
 def _open(data: str | Path, task: Task | None, split: str, seed: int, get: Get) -> Dataset:
     if task is not None and task not in get_args(Task):
         raise InputError(f"task {task!r} is not known; {nearest(task, get_args(Task))}")
-    named = None if isinstance(data, Path) else _named(data)
-    if named is not None:
-        dataset = _load(*named, task, split, seed, get)
+    if not _is_path(data):
+        dataset = _load(*_named(str(data)), task, split, seed, get)
     elif split:
         raise InputError(f"split {split!r} is for named datasets: {data} says its own split, in a column named 'split'")
     else:
@@ -97,15 +106,20 @@ def _open(data: str | Path, task: Task | None, split: str, seed: int, get: Get) 
     return dataset
 
 
-def _named(data: str) -> tuple[Source, str] | None:
-    """The source and the option that `data` names; None where it is a path."""
+def _is_path(data: str | Path) -> bool:
+    """Names win over paths: a folder named `cora` is `./cora`."""
+    if isinstance(data, Path) or data.partition(":")[0] in sources():
+        return isinstance(data, Path)
+    return os.sep in data or Path(data).exists()
+
+
+def _named(data: str) -> tuple[Source, str]:
+    """The source and the option that `data` names."""
     name, _, option = data.partition(":")
     if name not in sources():
-        if os.sep in data or Path(data).exists():
-            return None
         raise InputError(f"{data!r} is neither a dataset nor a file or folder here; {nearest(name, sources())}")
     source = sources()[name]
-    if option and option not in source.options:
+    if option not in ("", *source.options):
         hint = nearest(option, source.options) if source.options else f"{name} has no options"
         raise InputError(f"{data!r}: option {option!r} is not known; {hint}")
     return source, option

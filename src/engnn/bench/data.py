@@ -1,0 +1,101 @@
+"""How long each dataset takes to open and how much memory that needs: with an empty cache, and again with a warm one.
+
+Each opening is a process of its own. Its seconds are those of opening alone, and its memory is the peak of the whole
+process, of which the first line (a process that imports and opens nothing) is the part that is no dataset's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+
+from engnn.data import files
+
+IMPORTS = "nothing"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What it cost to open a dataset once."""
+
+    seconds: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A dataset, opened with an empty cache, then with what the first opening left there."""
+
+    name: str
+    cold: Opening
+    warm: Opening
+    cache_bytes: int
+
+
+def open_once(name: str) -> Opening:
+    """Open a dataset in this process."""
+    import resource
+    import time
+
+    from engnn.data.catalog import open_dataset
+
+    start = time.perf_counter()
+    if name != IMPORTS:
+        open_dataset(name)
+    seconds = time.perf_counter() - start
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Opening(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
+
+
+def measure(name: str) -> Row:
+    """Open a dataset twice, each time in a new process, with a cache that is empty at first."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = os.environ | {"ENGNN_CACHE": cache, "ENGNN_OFFLINE": "1"}
+        if files.downloads().is_dir():
+            environment.setdefault("ENGNN_DATA", str(files.downloads()))
+        command = [sys.executable, "-m", "engnn.bench.data", "--open", name]
+        cold, warm = (
+            Opening(**json.loads(subprocess.run(command, env=environment, check=True, capture_output=True).stdout))
+            for _ in range(2)
+        )
+        left = sum(os.path.getsize(os.path.join(at, file)) for at, _, found in os.walk(cache) for file in found)
+    return Row(name, cold, warm, left)
+
+
+def present() -> list[str]:
+    """The names of the datasets whose files are here."""
+    from engnn.data.catalog import outline, sources
+
+    return sorted(name for name, source in sources().items() if outline(source)["present"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m engnn.bench.data", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="datasets to open (all whose files are here)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--open", metavar="NAME", help="open this one here, and print what it took")
+    asked = parser.parse_args()
+    if asked.open:
+        print(json.dumps(asdict(open_once(asked.open))))
+        return
+    measured = map(measure, [IMPORTS, *(asked.names or present())])
+    if asked.json:
+        print(json.dumps([asdict(row) for row in measured], indent=2))
+        return
+    print(f"{'dataset':<20}{'cold s':>9}{'warm s':>9}{'cold MB':>9}{'warm MB':>9}{'cache MB':>10}")
+    for row in measured:
+        megabytes = [size / 1e6 for size in (row.cold.peak_bytes, row.warm.peak_bytes, row.cache_bytes)]
+        print(
+            f"{row.name:<20}{row.cold.seconds:9.2f}{row.warm.seconds:9.2f}"
+            f"{megabytes[0]:9.0f}{megabytes[1]:9.0f}{megabytes[2]:10.1f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
