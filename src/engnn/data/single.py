@@ -38,7 +38,6 @@ class Published:
     x: Tensor | None = None  # [n, d] sparse COO, or dense
     y: Array | None = None  # [n], the class of each node
     classes: tuple[str, ...] = ()  # names; numbers where the files have none
-    parts: Array | None = None  # [k, n], from `parts_of`: one row for each fixed split
 
 
 def single_graph(
@@ -48,6 +47,7 @@ def single_graph(
     files: tuple[File, ...],
     tasks: tuple[Task, ...] = ("node", "link"),
     fixed: tuple[str, ...] = (),
+    read_split: Callable[[Callable[[str], Path], str], Array] | None = None,
     node_metric: str = "accuracy",
     provenance: Provenance = "original",
     licence: str = "not stated",
@@ -55,9 +55,10 @@ def single_graph(
     summary: str,
     notes: tuple[str, ...] = (),
 ) -> Source:
-    """The dataset whose files `read` reads; `fixed` names the splits in `Published.parts`, in their order.
+    """The dataset whose files `read` reads: 60/20/20 of the nodes, or 70/10/20 of the links, by seed.
 
-    By default 60/20/20 of the nodes, or 70/10/20 of the links, by seed.
+    `fixed` names the published splits of its nodes; `read_split` gives the part of each node (see `parts_of`) in one of
+    them, and opens no other files than that split needs.
     """
     metric: dict[Task, str] = {"node": node_metric, "link": "hits@100"}
 
@@ -78,7 +79,13 @@ def single_graph(
             source=source,
             licence=licence,
         )
-        return (_links if request.task == "link" else _nodes)(dataset, request, arrays, fixed)
+        if request.task == "link":
+            return _links(dataset, request, arrays)
+        dataset = replace(dataset, y=torch.from_numpy(arrays["y"]), classes=tuple(arrays["classes"].tolist()))
+        if read_split is None or request.split not in fixed:
+            return _random(dataset, request)
+        part = request.cached(request.split, lambda: {"part": read_split(request.file, request.split)})["part"]
+        return _fixed(dataset, request.split, part)
 
     return Source(
         name=name,
@@ -129,6 +136,11 @@ def read_npz(path: Path, *keys: str) -> list[Array]:
         return [archive[key] for key in keys]
 
 
+def read_masks(path: Path) -> Array:
+    """The part of each node in one of Geom-GCN's files of masks."""
+    return parts_of(*read_npz(path, "train_mask", "val_mask", "test_mask"))
+
+
 def _plain(published: Published) -> Arrays:
     """What is cached of a graph."""
     entries = torch.from_numpy(published.edges.astype(np.int64))
@@ -147,8 +159,6 @@ def _plain(published: Published) -> Arrays:
     if published.y is not None:
         arrays["y"] = published.y.astype(np.int64)
         arrays["classes"] = np.array(published.classes or [str(kind) for kind in range(published.y.max() + 1)])
-    if published.parts is not None:
-        arrays["parts"] = published.parts
     return arrays
 
 
@@ -166,25 +176,18 @@ def _graph(arrays: Arrays, edges: Tensor) -> Graphs:
     return replace(graphs, x=x if 4 * x.numel() > DENSE_BYTES else x.to_dense())
 
 
-def _nodes(dataset: Dataset, request: Request, arrays: Arrays, fixed: tuple[str, ...]) -> Dataset:
-    y = torch.from_numpy(arrays["y"])
-    if request.split in fixed:
-        row = arrays["parts"][fixed.index(request.split)]
-        split = {part: torch.from_numpy(np.flatnonzero(row == 1 + place)) for place, part in enumerate(PARTS)}
-        notes: tuple[str, ...] = (f"the published split {request.split}, whatever the seed",)
-    else:
-        split, notes = random_split(len(y), seed=request.seed)
-    return replace(
-        dataset,
-        y=y,
-        classes=tuple(arrays["classes"].tolist()),
-        split=split,
-        split_name=request.split or RANDOM,
-        notes=(*dataset.notes, *notes),
-    )
+def _random(dataset: Dataset, request: Request) -> Dataset:
+    split, notes = random_split(int(dataset.graphs.num_nodes), seed=request.seed)
+    return replace(dataset, split=split, split_name=RANDOM, notes=(*dataset.notes, *notes))
 
 
-def _links(dataset: Dataset, request: Request, arrays: Arrays, fixed: tuple[str, ...]) -> Dataset:
+def _fixed(dataset: Dataset, name: str, part: Array) -> Dataset:
+    split = {known: torch.from_numpy(np.flatnonzero(part == 1 + place)) for place, known in enumerate(PARTS)}
+    notes = (*dataset.notes, f"the published split {name}, whatever the seed")
+    return replace(dataset, split=split, split_name=name, notes=notes)
+
+
+def _links(dataset: Dataset, request: Request, arrays: Arrays) -> Dataset:
     if request.split not in ("", RANDOM):
         raise InputError(
             f"{dataset.name}: split {request.split!r} is of nodes, not of links; leave it out, or ask for {RANDOM!r}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from engnn.data.pinned import GITHUB, pinned
-from engnn.data.single import Array, Published, parts_of, read_npz, single_graph, sparse
+from engnn.data.single import Array, Published, read_masks, single_graph, sparse
 from engnn.data.source import Source
 
 GEOM_GCN = f"{GITHUB}/graphdml-uiuc-jlu/geom-gcn/f1fc0d14b3b019c562737240d06ec83b07d16a8f"
@@ -27,16 +27,16 @@ def zeros_and_ones(numbers: Array) -> Array:
     return np.flatnonzero(numbers)
 
 
-def _paths(folder: str, stem: str) -> tuple[str, str, list[str]]:
-    return (
-        f"{folder}/raw/out1_graph_edges.txt",
-        f"{folder}/raw/out1_node_feature_label.txt",
-        [f"{folder}/raw/{stem}_split_0.6_0.2_{i}.npz" for i in range(10)],
-    )
+def _paths(folder: str) -> tuple[str, str]:
+    return f"{folder}/raw/out1_graph_edges.txt", f"{folder}/raw/out1_node_feature_label.txt"
 
 
-def _read(folder: str, stem: str, width: int, words: Words, file: Callable[[str], Path]) -> Published:
-    edges, nodes, masks = _paths(folder, stem)
+def _mask(folder: str, stem: str, number: int) -> str:
+    return f"{folder}/raw/{stem}_split_0.6_0.2_{number}.npz"
+
+
+def _read(folder: str, width: int, words: Words, file: Callable[[str], Path]) -> Published:
+    edges, nodes = _paths(folder)
     with file(nodes).open(encoding="ascii") as lines:
         next(lines)
         rows = [line.split("\t") for line in lines]
@@ -50,26 +50,26 @@ def _read(folder: str, stem: str, width: int, words: Words, file: Callable[[str]
         np.ones(sum(len(found) for found in columns)),
         (len(ids), width),
     )
-    return Published(
-        num_nodes=len(ids),
-        edges=np.loadtxt(file(edges), dtype=np.int64, skiprows=1).T,
-        x=x,
-        y=y,
-        parts=np.stack([parts_of(*read_npz(file(path), "train_mask", "val_mask", "test_mask")) for path in masks]),
-    )
+    links = np.loadtxt(file(edges), dtype=np.int64, skiprows=1).T
+    return Published(num_nodes=len(ids), edges=links, x=x, y=y)
+
+
+def _read_split(folder: str, stem: str, file: Callable[[str], Path], split: str) -> Array:
+    return read_masks(file(_mask(folder, stem, MASKS.index(split))))
 
 
 def _source(name: str, folder: str, stem: str, width: int, words: Words, summary: str, *notes: str) -> Source:
-    edges, nodes, masks = _paths(folder, stem)
+    masks = [_mask(folder, stem, number) for number in range(10)]
     return single_graph(
         name,
-        partial(_read, folder, stem, width, words),
+        partial(_read, folder, width, words),
         files=(
-            *(pinned(path, f"{GEOM_GCN}/new_data/{stem}/{path.rsplit('/', 1)[1]}") for path in (edges, nodes)),
+            *(pinned(path, f"{GEOM_GCN}/new_data/{stem}/{path.rsplit('/', 1)[1]}") for path in _paths(folder)),
             *(pinned(path, f"{GEOM_GCN}/splits/{path.rsplit('/', 1)[1]}") for path in masks),
         ),
         tasks=("node",),
         fixed=MASKS,
+        read_split=partial(_read_split, folder, stem),
         source="GitHub graphdml-uiuc-jlu/geom-gcn",
         summary=summary,
         notes=(

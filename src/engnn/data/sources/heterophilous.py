@@ -9,16 +9,21 @@ from pathlib import Path
 import torch
 
 from engnn.data.pinned import GITHUB, pinned
-from engnn.data.single import Published, parts_of, read_npz, single_graph
+from engnn.data.single import Array, Published, parts_of, read_npz, single_graph
 from engnn.data.source import Source
 
 PUBLISHED = f"{GITHUB}/yandex-research/heterophilous-graphs/a431395582e929d88271309716bea4fe24ce6318/data"
-KEYS = ("node_features", "node_labels", "edges", "train_masks", "val_masks", "test_masks")
+MASKS = tuple(f"heterophilous-{i}" for i in range(10))
 
 
 def _read(path: str, file: Callable[[str], Path]) -> Published:
-    x, y, edges, *masks = read_npz(file(path), *KEYS)
-    return Published(num_nodes=len(y), edges=edges.T, x=torch.from_numpy(x), y=y, parts=parts_of(*masks))
+    x, y, edges = read_npz(file(path), "node_features", "node_labels", "edges")
+    return Published(num_nodes=len(y), edges=edges.T, x=torch.from_numpy(x), y=y)
+
+
+def _read_split(path: str, file: Callable[[str], Path], split: str) -> Array:
+    masks = read_npz(file(path), "train_masks", "val_masks", "test_masks")
+    return parts_of(*(mask[MASKS.index(split)] for mask in masks))
 
 
 def _source(name: str, path: str, summary: str, *notes: str, metric: str = "accuracy") -> Source:
@@ -27,7 +32,8 @@ def _source(name: str, path: str, summary: str, *notes: str, metric: str = "accu
         partial(_read, path),
         files=(pinned(path, f"{PUBLISHED}/{path.rsplit('/', 1)[1]}"),),
         tasks=("node",),
-        fixed=tuple(f"heterophilous-{i}" for i in range(10)),
+        fixed=MASKS,
+        read_split=partial(_read_split, path),
         node_metric=metric,
         licence="MIT",
         source="GitHub yandex-research/heterophilous-graphs",

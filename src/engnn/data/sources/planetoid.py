@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from engnn.data.pinned import GITHUB, pinned
-from engnn.data.single import Array, Published, coo, parts_of, read_npz, single_graph, sparse
+from engnn.data.single import Array, Published, coo, parts_of, read_masks, single_graph, sparse
 from engnn.data.source import Source
 from engnn.data.unpickle import Sparse, load_pickle
 from engnn.errors import InputError
@@ -23,36 +23,44 @@ MASKS = tuple(f"geom-gcn-{i}" for i in range(10))
 VALID = 500  # nodes of the public split's valid part: those after the training nodes
 
 
-def _paths(folder: str) -> tuple[dict[str, str], list[str]]:
-    name, raw = folder.lower(), f"Planetoid/{folder}/raw"
-    return {piece: f"{raw}/ind.{name}.{piece}" for piece in PIECES}, [
-        f"{raw}/{name}_split_0.6_0.2_{i}.npz" for i in range(10)
-    ]
+def _piece(folder: str, piece: str) -> str:
+    return f"Planetoid/{folder}/raw/ind.{folder.lower()}.{piece}"
+
+
+def _mask(folder: str, number: int) -> str:
+    return f"Planetoid/{folder}/raw/{folder.lower()}_split_0.6_0.2_{number}.npz"
+
+
+def _load(folder: str, piece: str, kind: type[Any], file: Callable[[str], Path]) -> Any:
+    value = load_pickle(file(_piece(folder, piece)))
+    if not isinstance(value, kind):
+        raise InputError(f"{_piece(folder, piece)} holds a {type(value).__name__}, not a {kind.__name__}")
+    return value
+
+
+def _test_nodes(folder: str, file: Callable[[str], Path]) -> Array:
+    """The node that each row of tx and ty is about."""
+    return np.loadtxt(file(_piece(folder, "test.index")), dtype=np.int64)
 
 
 def _read(folder: str, file: Callable[[str], Path]) -> Published:
-    pieces, masks = _paths(folder)
+    neighbours = _load(folder, "graph", dict, file)
+    known, test = (_load(folder, piece, Sparse, file) for piece in ("allx", "tx"))
+    known_y, test_y = (_load(folder, piece, np.ndarray, file) for piece in ("ally", "ty"))
+    place = _test_nodes(folder, file)
+    y = np.zeros(len(neighbours), dtype=np.int64)
+    y[: len(known_y)] = known_y.argmax(axis=1)
+    y[place] = test_y.argmax(axis=1)
+    return Published(num_nodes=len(y), edges=_edges(neighbours), x=_features(known, test, place, len(y)), y=y)
 
-    def piece(name: str, kind: type[Any]) -> Any:
-        value = load_pickle(file(pieces[name]))
-        if not isinstance(value, kind):
-            raise InputError(f"{file(pieces[name])} holds a {type(value).__name__}, not a {kind.__name__}")
-        return value
 
-    neighbours, known, test = piece("graph", dict), piece("allx", Sparse), piece("tx", Sparse)
-    place = np.loadtxt(file(pieces["test.index"]), dtype=np.int64)  # the node that row i of tx and ty is about
-    size = len(neighbours)
-    y = np.zeros(size, dtype=np.int64)
-    y[: known.shape[0]] = piece("ally", np.ndarray).argmax(axis=1)
-    y[place] = piece("ty", np.ndarray).argmax(axis=1)
-    public = np.zeros((3, size), dtype=bool)
-    train = len(piece("y", np.ndarray))
-    public[0, :train] = public[1, train : train + VALID] = public[2, place] = True
-    fixed = [parts_of(*public)]
-    fixed += [parts_of(*read_npz(file(path), "train_mask", "val_mask", "test_mask")) for path in masks]
-    return Published(
-        num_nodes=size, edges=_edges(neighbours), x=_features(known, test, place, size), y=y, parts=np.stack(fixed)
-    )
+def _read_split(folder: str, file: Callable[[str], Path], split: str) -> Array:
+    if split in MASKS:
+        return read_masks(file(_mask(folder, MASKS.index(split))))
+    test = _test_nodes(folder, file)
+    train = len(_load(folder, "y", np.ndarray, file))
+    node = np.arange(test.max() + 1)
+    return parts_of(node < train, (node >= train) & (node < train + VALID), np.isin(node, test))
 
 
 def _edges(neighbours: dict[int, list[int]]) -> Array:
@@ -70,15 +78,16 @@ def _features(known: Sparse, test: Sparse, place: Array, size: int) -> torch.Ten
 
 
 def _source(folder: str, summary: str, *notes: str) -> Source:
-    pieces, masks = _paths(folder)
+    paths = [*(_piece(folder, piece) for piece in PIECES), *(_mask(folder, number) for number in range(10))]
     return single_graph(
         folder.lower(),
         partial(_read, folder),
-        files=(
-            *(pinned(path, f"{PLANETOID}/{path.rsplit('/', 1)[1]}") for path in pieces.values()),
-            *(pinned(path, f"{GEOM_GCN}/{path.rsplit('/', 1)[1]}") for path in masks),
+        files=tuple(
+            pinned(path, f"{GEOM_GCN if path.endswith('.npz') else PLANETOID}/{path.rsplit('/', 1)[1]}")
+            for path in paths
         ),
         fixed=("public", *MASKS),
+        read_split=partial(_read_split, folder),
         licence="MIT",
         source="GitHub kimiyoung/planetoid; fixed masks from GitHub graphdml-uiuc-jlu/geom-gcn",
         summary=summary,
@@ -95,7 +104,9 @@ SOURCES = (
     _source(
         "CiteSeer",
         "3,327 papers, their words and citations; 6 topics",
-        "48 nodes have no edge; 15 of them have no features and no label in the files: a row of zeros and class 0",
+        "15 nodes have no features and no label in the files: they get a row of zeros and class 0",
+        "48 other nodes have no edge",
+        "the masks geom-gcn-4 and -5 leave 1,207 nodes out",
         "papers that give CiteSeer 4,676 edges count its 124 self-loops",
     ),
     _source(
