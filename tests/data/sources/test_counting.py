@@ -10,6 +10,7 @@ import torch
 from engnn.data.dataset import PARTS, Dataset
 from engnn.data.files import MissingFile
 from engnn.data.source import Request
+from engnn.data.sources import counting
 from engnn.data.sources.counting import SOURCES, counting_graphs, random_graph, random_graphs
 from engnn.data.splits import undirected
 from engnn.errors import InputError
@@ -144,7 +145,9 @@ def test_a_target_that_never_varies_keeps_its_unit() -> None:
     assert [scale.tolist() for scale in dataset.y_scale] == [[0.0], [1.0]]
 
 
-def test_without_its_files_counting_is_generated_and_says_so() -> None:
+def test_without_its_files_counting_is_generated_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "SIZES", (3, 1, 1))
+
     def absent(path: str) -> Path:
         raise MissingFile(f"{path} is not here")
 
@@ -152,6 +155,7 @@ def test_without_its_files_counting_is_generated_and_says_so() -> None:
     assert dataset.name == "counting:3-cycle"
     assert dataset.provenance == "generated"
     assert dataset.source == "drawn by engnn"
+    assert len(dataset.graphs) == 5
     assert dataset.notes[0].startswith("THESE ARE NOT THE PUBLISHED GRAPHS")
 
 
