@@ -8,9 +8,12 @@ at the end), and what it makes is a tree of dicts, lists and tuples whose leaves
 
 from __future__ import annotations
 
+import io
+import os
 import pickle  # the names of the instructions; nothing here loads with it
 import re
 import struct
+import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -54,11 +57,9 @@ def load_pickle(path: Path) -> object:
 
 def load_torch(path: Path) -> object:
     """The value in a file of `torch.save`, in today's zip layout or the one before it."""
-    if zipfile.is_zipfile(path):
-        return _load_zip(path)
     data = _read(path)
     try:
-        return _load_legacy(data)
+        return _load_zip(data) if data.startswith(b"PK\x03\x04") else _load_legacy(data)
     except _Refused as error:
         raise _error(path, error) from error
 
@@ -77,12 +78,11 @@ def _error(path: Path, why: object) -> InputError:
 def _read(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            if (size := os.fstat(file.fileno()).st_size) > MAX_BYTES:
+                raise _error(path, f"its {size} bytes are more than {MAX_BYTES}")
+            return file.read()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
-    if len(data) > MAX_BYTES:
-        raise _error(path, f"it is larger than {MAX_BYTES} bytes")
-    return data
 
 
 def _load_legacy(data: bytes) -> object:
@@ -96,11 +96,11 @@ def _load_legacy(data: bytes) -> object:
         return storages[key]
 
     head = _Machine(data)
-    if head.value() != 0x1950A86A20F9469CFC6C or head.value() != 1001:
-        raise _Refused("it is not a file of torch.save")
-    system = head.value()
-    if not isinstance(system, dict) or system.get("little_endian") is not True:
-        raise _Refused("it was not written on a little-endian machine")
+    match [head.value() for _ in ("magic number", "version", "system")]:
+        case [int(0x1950A86A20F9469CFC6C), int(1001), {"little_endian": True}]:
+            pass
+        case _:
+            raise _Refused("it is not a file of torch.save, or one from a big-endian machine")
     body = _Machine(data, head.at, budget, storage)
     value = body.value()
     tail = _Machine(data, body.at)
@@ -117,19 +117,15 @@ def _load_legacy(data: bytes) -> object:
     return value
 
 
-def _load_zip(path: Path) -> object:
+def _load_zip(data: bytes) -> object:
     try:
-        with zipfile.ZipFile(path) as archive:
-            return _load_members(archive, path.stat().st_size)
-    except _Refused as error:
-        raise _error(path, error) from error
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _load_members(archive, len(data))
     except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, EOFError, ValueError, OSError) as error:
-        raise _error(path, f"its zip archive is damaged ({error})") from error
+        raise _Refused(f"its zip archive is damaged ({error})") from error
 
 
 def _load_members(archive: zipfile.ZipFile, size: int) -> object:
-    if size > MAX_BYTES:
-        raise _Refused(f"it is larger than {MAX_BYTES} bytes")
     budget = _Budget(2 * size)
     names = [name for name in archive.namelist() if name.count("/") == 1 and name.endswith("/data.pkl")]
     if len(names) != 1:
@@ -241,7 +237,7 @@ class _Machine:
                 self.step(code)
         except _Refused as error:
             raise _Refused(f"at byte {start}, {error}") from error
-        except (IndexError, UnicodeDecodeError) as error:
+        except (IndexError, ValueError, TypeError, RuntimeError) as error:  # also of arrays where numbers should be
             raise _Refused(f"at byte {start}, the pickle is damaged ({error})") from error
         raise _Refused(f"it has more than {MAX_INSTRUCTIONS} instructions")
 
@@ -370,12 +366,15 @@ class _Machine:
             raise _Refused(f"it would set items of {_shown(self.stack[-1])}")
         if not all(isinstance(key, _SCALARS) for key in keys):
             raise _Refused("a key of a dict is neither text nor a number")
+        if any(isinstance(key, int) and abs(key) >= sys.hash_info.modulus for key in keys):
+            raise _Refused("a key of a dict is a huge number")  # many of which can share one hash, to waste time
         self.stack[-1].update(zip(keys, items[1::2], strict=True))
 
     def name(self, module: object, name: object) -> _Name:
         found = _NAMES.get(f"{module}.{name}") if isinstance(module, str) and isinstance(name, str) else None
         if found is None:
-            raise _Refused(f"it names {str(module)[:80]}.{str(name)[:80]}, which is not data")
+            shown = (part[:80] if isinstance(part, str) else _shown(part) for part in (module, name))
+            raise _Refused(f"it names {'.'.join(shown)}, which is not data")
         return found
 
 
@@ -442,7 +441,7 @@ def _array(machine: _Machine, state: object) -> np.ndarray[Any, Any]:
     if prod(shape) * dtype.itemsize != len(raw) or not dtype.itemsize or (not raw and max(shape) > MAX_BYTES):
         raise _Refused("an array's shape and content disagree")
     machine.budget.take(len(raw))
-    return np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C").copy(order="K")
+    return np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C").astype(dtype.newbyteorder("="))
 
 
 def _latin1(data: str | bytes) -> bytes:
@@ -478,6 +477,7 @@ def _checked(layout: str, state: object) -> Sparse:
     whole = (
         data.ndim == indices.ndim == indptr.ndim == 1
         and indices.dtype.kind == indptr.dtype.kind == "i"
+        and min(rows, columns) >= 0
         and len(indptr) == runs + 1
         and len(data) == len(indices) == indptr[-1]
         and indptr[0] == 0
@@ -487,6 +487,12 @@ def _checked(layout: str, state: object) -> Sparse:
     if not whole:
         raise _Refused("a sparse matrix's parts disagree")
     return Sparse(layout, data, indices, indptr, (rows, columns))
+
+
+def _no_bytes(machine: _Machine, arguments: tuple[Any, ...]) -> bytes:
+    if arguments:
+        raise _Refused("it would make bytes from something")
+    return b""  # which the older protocols have no instruction for
 
 
 def _defaultdict(machine: _Machine, arguments: tuple[Any, ...]) -> dict[object, object]:
@@ -529,6 +535,7 @@ def _tensor(machine: _Machine, arguments: tuple[Any, ...]) -> torch.Tensor:
 
 _CALLS: dict[str, Callable[[_Machine, tuple[Any, ...]], object]] = {
     "_codecs.encode": _encode,
+    "__builtin__.bytes": _no_bytes,
     "collections.OrderedDict": _ordered_dict,
     "collections.defaultdict": _defaultdict,
     "numpy.dtype": _dtype,
