@@ -64,7 +64,7 @@ def read_edges(table: Table, nodes: Nodes) -> Edges:
         pairs=np.stack([source[first], target[first]]),
         rows=rows,
         sizes=sizes,
-        notes=_notes(len(source) - len(kept), len(kept), len(np.unique(one_way)), len(unique)),
+        notes=_notes(len(source) - len(kept), len(kept), _different(one_way), len(unique)),
     )
 
 
@@ -82,6 +82,12 @@ def read_weights(table: Table) -> NDArray[np.float64] | None:
                 f"{LARGEST:g}; a column of other numbers may be a feature under another name"
             )
     return found
+
+
+def _different(values: Ints) -> int:
+    """How many different values there are: numpy's unique hashes them, which is slower."""
+    ordered = np.sort(values)
+    return int((ordered[1:] != ordered[:-1]).sum()) + min(len(ordered), 1)
 
 
 def _notes(loops: int, rows: int, one_way: int, pairs: int) -> tuple[str, ...]:

@@ -86,9 +86,7 @@ def split_table(table: Table, nodes: Nodes, edges: Pairs, fractions: Fractions, 
     counts = {"train": len(learnt), "valid": int(found["valid"].sum()), "test": int(found["test"].sum())}
     for name, count in counts.items():
         if not count:
-            raise InputError(
-                f"{table.name}: there is no link (label 1) in {name!r}: each part needs one at the least"
-            )
+            raise InputError(f"{table.name}: there is no link (label 1) in {name!r}: each part needs one at the least")
     wanted = {name: 0 if negatives[name].any() else counts[name] for name in ("valid", "test")}
     drawn = _drawn_negatives(table, num_nodes, np.concatenate([codes, known]), wanted, seed)
     if any(wanted.values()):
