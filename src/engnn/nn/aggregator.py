@@ -1,0 +1,69 @@
+"""AGGR: the equivariant aggregator, over one set or over many."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from engnn.nn.deep_set import PERMUTATION, DeepSet, Symmetry
+from engnn.nn.linear import MLP
+from engnn.nn.sets import Sets, Shared
+
+
+class EquivariantAggregator(nn.Module):
+    r"""The four steps of section "Equivariant Aggregator", for sets whose elements have an invariant x and a noise z.
+
+    .. math::
+        Z^1_{i,:,k} &= Z_{i,:,k} \Vert \psi(Z_{:,:,k}) \\
+        X^0_i &= \phi(Z^1_i) \Vert X_i \\
+        X^1 &= \varphi(X^0) \\
+        X^2_i &= g(X^1 \Vert X^0_i), \qquad Z^2_{i,:,j} = h(X^1 \Vert X^0_i \Vert Z^1_{i,:,j})
+
+    Args:
+        in_channels, out_channels: d and d′, the widths of x.
+        noise_in, noise_out: L and L′, the widths of z.
+        hidden_channels: width inside φ's output, ϕ and g (default: `out_channels`).
+        typical: τ of the sums over sets, see `DeepSet`.
+        symmetry: what the noise channels may undergo, `PERMUTATION` or `ORTHOGONAL`.
+
+    Shapes: x `[k, d]`, z `[k, C, L]`, `index` `[k]` the set of each element (one set when None) of `num_sets` sets.
+
+    >>> import torch
+    >>> x, z = EquivariantAggregator(3, 8, 2, 4)(torch.randn(5, 3), torch.randn(5, 7, 2))
+    >>> x.shape, z.shape
+    (torch.Size([5, 8]), torch.Size([5, 7, 4]))
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        noise_in: int,
+        noise_out: int,
+        *,
+        hidden_channels: int | None = None,
+        typical: float = 1.0,
+        symmetry: Symmetry = PERMUTATION,
+    ) -> None:
+        super().__init__()
+        hidden = hidden_channels or out_channels
+        x0 = [hidden, in_channels]
+        self.psi = symmetry.identity(noise_in, noise_in, typical=typical)
+        self.phi = symmetry.encoding([noise_in, noise_in], noise_in, hidden)
+        self.varphi = DeepSet(x0, hidden, hidden, typical=typical)
+        self.g = MLP([hidden, *x0], hidden, out_channels)
+        self.h = symmetry.update([hidden, *x0], [noise_in, noise_in], noise_out)
+
+    def reset_parameters(self) -> None:
+        for module in (self.psi, self.phi, self.varphi, self.g, self.h):
+            module.reset_parameters()
+
+    def forward(
+        self, x: Tensor, z: Tensor, index: Tensor | Sets | None = None, num_sets: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        sets = index if isinstance(index, Sets) else Sets.one(x) if index is None else Sets.of(index, num_sets)
+        z1 = (z, Shared(self.psi(z, sets=sets), sets))  # Z¹ = Z ‖ ψ(Z)
+        x0 = (self.phi(*z1), x)  # X⁰ = φ(Z¹) ‖ X
+        x1 = sets.spread(self.varphi(*x0, sets=sets))  # X¹ = ϕ(X⁰)
+        x2: Tensor = self.g(x1, *x0)  # X² = g(X¹ ‖ X⁰)
+        z2: Tensor = self.h((x1, *x0), z1)  # Z² = h(X¹ ‖ X⁰ ‖ Z¹)
+        return x2, z2

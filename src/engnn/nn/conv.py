@@ -1,0 +1,101 @@
+"""The message-passing layer: the aggregator's four steps, with a node's neighbours as the set."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from engnn.nn.deep_set import PERMUTATION, DeepSet, Symmetry, scale
+from engnn.nn.linear import MLP, SplitLinear, activation
+from engnn.nn.sets import Neighbours, Sets, Shared
+
+
+class ENConv(nn.Module):
+    r"""The layer of section "Message-Passing Layer". Channel identities and node encodings are shared by all neighbours:
+
+    .. math::
+        Z^1_{i,:,k} &= Z_{i,:,k} \Vert \textstyle\sum_{j \in N(i)} Z_{j,:,k} \Vert \psi(Z_{:,:,k}) \\
+        x^0_i &= \phi(Z^1_i) \Vert x_i \\
+        x^1_i &= \varphi(\{x^0_j \Vert e_{ij} \mid j \in N(i)\}) \\
+        x^2_i &= g(x^1_i \Vert x^0_i), \qquad Z^2_{i,:,j} = h(x^1_i \Vert x^0_i \Vert Z^1_{i,:,j})
+
+    The middle term of Z¹ is the equivariant message of which the paper speaks ("passes both invariant and equivariant
+    messages") but which its equations leave out; `noise_messages=False` leaves it out too. e is the feature of an edge.
+
+    Args:
+        in_channels, out_channels: d and d′, the widths of x.
+        noise_in, noise_out: L and L′, the widths of z.
+        edge_dim: width of the edge features (None: there are none).
+        noise_messages: whether neighbours' z are summed too.
+        degree: a typical number of neighbours, τ of the sums over them (see `DeepSet`).
+        typical: a typical number of nodes of a graph, τ of ψ's sums.
+        symmetry: what the noise channels may undergo, `PERMUTATION` or `ORTHOGONAL`.
+
+    Shapes: x `[n, d]`, z `[n, C, L]`, `edge_index` `[2, m]`, `edge_attr` `[m, edge_dim]`, `batch` `[n]` the graph of each
+    node (one graph when None) of `size` graphs. ψ sums over each graph, never across graphs.
+
+    >>> import torch
+    >>> edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    >>> x, z = ENConv(3, 8, 2, 4)(torch.randn(3, 3), torch.randn(3, 7, 2), edge_index)
+    >>> x.shape, z.shape
+    (torch.Size([3, 8]), torch.Size([3, 7, 4]))
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        noise_in: int,
+        noise_out: int,
+        *,
+        edge_dim: int | None = None,
+        noise_messages: bool = True,
+        degree: float = 4.0,
+        typical: float = 32.0,
+        symmetry: Symmetry = PERMUTATION,
+    ) -> None:
+        super().__init__()
+        self.noise_messages, self.degree = noise_messages, degree
+        z1 = [noise_in] * (3 if noise_messages else 2)
+        x0 = [out_channels, in_channels]
+        self.psi = symmetry.identity(noise_in, noise_in, typical=typical)
+        self.phi = symmetry.encoding(z1, noise_in, out_channels)
+        self.varphi = DeepSet(x0, out_channels, out_channels, typical=degree)
+        self.lin_edge = None if edge_dim is None else SplitLinear([edge_dim], out_channels, bias=False)
+        self.g = MLP([out_channels, *x0], out_channels, out_channels)
+        self.h = symmetry.update([out_channels, *x0], z1, noise_out)
+
+    def reset_parameters(self) -> None:
+        for module in (self.psi, self.phi, self.varphi, self.lin_edge, self.g, self.h):
+            if module is not None:
+                module.reset_parameters()
+
+    def forward(
+        self,
+        x: Tensor,
+        z: Tensor,
+        edge_index: Tensor | Neighbours,
+        edge_attr: Tensor | None = None,
+        batch: Tensor | Sets | None = None,
+        size: int | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        if (edge_attr is None) != (self.lin_edge is None):
+            raise ValueError("edge_attr is needed exactly when the layer was made with edge_dim; make the two agree")
+        neighbours = edge_index if isinstance(edge_index, Neighbours) else Neighbours.from_edges(edge_index, x.size(0))
+        graphs = batch if isinstance(batch, Sets) else Sets.one(x) if batch is None else Sets.of(batch, size)
+
+        psi = Shared(self.psi(z, sets=graphs), graphs)
+        z1: tuple[Tensor | Shared, ...] = (z, psi)  # Z¹ = Z ‖ Σ_j Z_j ‖ ψ(Z)
+        if self.noise_messages:
+            z1 = (z, neighbours.sum(z) * scale(neighbours.of, z, self.degree), psi)
+        x0 = (self.phi(*z1), x)  # x⁰ = φ(Z¹) ‖ x
+        x1 = self.varphi.after(self._messages(x0, neighbours, edge_attr), neighbours.of)  # x¹ = ϕ({x⁰_j ‖ e_ij})
+        x2: Tensor = self.g(x1, *x0)  # x² = g(x¹ ‖ x⁰)
+        z2: Tensor = self.h((x1, *x0), z1)  # Z² = h(x¹ ‖ x⁰ ‖ Z¹)
+        return x2, z2
+
+    def _messages(self, x0: tuple[Tensor, ...], neighbours: Neighbours, edge_attr: Tensor | None) -> Tensor:
+        """Σ_{j ∈ N(i)} MLP₁(x⁰_j ‖ e_ij), the inside of ϕ; its products with x⁰ are made once a node, not once an edge."""
+        node = self.varphi.lin1(*x0)
+        if self.lin_edge is None:
+            return neighbours.sum(activation(node))
+        return neighbours.of.sum(activation(neighbours.gather(node) + self.lin_edge(edge_attr)))

@@ -1,0 +1,76 @@
+"""The first Linear of an MLP over a concatenation, split over its parts so that the concatenation is never built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from engnn.nn.sets import Shared
+
+
+class SplitLinear(nn.Module):
+    """W (a ‖ b ‖ …) + bias, computed as W_a a + W_b b + … + bias.
+
+    A part may be `Shared`: its product is made once for each set, then spread over the set's elements. The parts'
+    shapes must broadcast to the first one's.
+
+    >>> lin = SplitLinear([2, 3], 4)
+    >>> a, b = torch.randn(5, 2), torch.randn(5, 3)
+    >>> torch.allclose(lin(a, b), F.linear(torch.cat([a, b], -1), lin.weight, lin.bias), atol=1e-6)
+    True
+    """
+
+    def __init__(self, in_channels: Sequence[int], out_channels: int, *, bias: bool = True) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels = tuple(in_channels), out_channels
+        self.weight = nn.Parameter(torch.empty(out_channels, sum(in_channels)))
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """As `torch.nn.Linear` over the concatenation."""
+        bound = max(1, sum(self.in_channels)) ** -0.5
+        nn.init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            nn.init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, *parts: Tensor | Shared) -> Tensor:
+        first, *rest = torch.split(self.weight, self.in_channels, dim=1)
+        out = _product(parts[0], first, self.bias)
+        for part, weight in zip(parts[1:], rest, strict=True):
+            out = out + _product(part, weight, None)
+        return out
+
+    def extra_repr(self) -> str:
+        return f"{' ‖ '.join(map(str, self.in_channels))} -> {self.out_channels}, bias={self.bias is not None}"
+
+
+class MLP(nn.Module):
+    """Linear, activation, Linear over a concatenation of parts."""
+
+    def __init__(self, in_channels: Sequence[int], hidden_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.lin1 = SplitLinear(in_channels, hidden_channels)
+        self.lin2 = nn.Linear(hidden_channels, out_channels)
+
+    def reset_parameters(self) -> None:
+        self.lin1.reset_parameters()
+        self.lin2.reset_parameters()
+
+    def forward(self, *parts: Tensor | Shared) -> Tensor:
+        out: Tensor = self.lin2(activation(self.lin1(*parts)))
+        return out
+
+
+def activation(values: Tensor) -> Tensor:
+    """The activation of every MLP here."""
+    return F.relu(values)
+
+
+def _product(part: Tensor | Shared, weight: Tensor, bias: Tensor | None) -> Tensor:
+    if isinstance(part, Shared):
+        return part.sets.spread(F.linear(part.values, weight, bias))
+    return F.linear(part, weight, bias)
