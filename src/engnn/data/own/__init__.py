@@ -6,6 +6,7 @@ memory. All of them end in `assemble`, so that the same data give the same datas
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -43,15 +44,15 @@ def read(path: Path, *, task: Task | None = None, seed: int = 0, scheme: Mapping
     """
     if task is not None and task not in get_args(Task):
         raise InputError(f"task {task!r} is not known; {nearest(task, get_args(Task))}")
-    name = path.resolve().name
+    name = os.path.basename(os.path.abspath(path))  # unlike Path.resolve it takes any path, and follows no link
     if path.is_dir():
         tables, notes = read_folder(path)
     else:
         suffix, reader = _reader(path)
         name = name.removesuffix(suffix)
         tables, notes = reader(path), ()
-    dataset = assemble(name, tables, task=task, seed=seed, scheme=scheme)
-    return replace(dataset, source=str(path), notes=(*dataset.notes, *notes))
+    dataset = assemble(str(path), tables, task=task, seed=seed, scheme=scheme)
+    return replace(dataset, name=name, source=str(path), notes=(*dataset.notes, *notes))
 
 
 def _reader(path: Path) -> tuple[str, Callable[[Path], Tables]]:

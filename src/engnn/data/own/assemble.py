@@ -55,9 +55,9 @@ def assemble(name: str, tables: Tables, *, task: Task | None, seed: int, scheme:
     nodes = number_nodes(tables)
     if not nodes.ids:
         raise InputError(f"{nodes.listed_in} lists no nodes: a graph needs one at the least")
-    task = _task(name, tables, task, scheme)
     edges = read_edges(tables["edges"], nodes)
     weights = read_weights(tables["edges"])
+    task = _task(name, tables, task, scheme)
     asked = _ASK[task](name, tables, nodes, edges, seed, scheme)
     if asked.answers is not None and scheme is not None and len(asked.answers.outputs) != len(scheme["outputs"]):
         raise InputError(f"{name}: the model gives {len(scheme['outputs'])} values, not {len(asked.answers.outputs)}")
