@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from engnn.data.dataset import PARTS, Dataset, Links
+from engnn.data.pairs import Ints, among, decoded, distinct, encoded
 from engnn.errors import InputError
 
 Fractions = tuple[float, float, float]
@@ -86,16 +87,16 @@ def link_split(
         raise InputError(
             f"negatives={negatives}: a link is told from a non-link only where there are some; give 1 or more"
         )
-    known = _codes(num_nodes, undirected(num_nodes, edges))
+    known = _edges(num_nodes, edges)
     if len(known) < len(PARTS):
         raise InputError(
             f"{len(known)} edges (undirected, without self-loops) cannot be split into {', '.join(PARTS)}: "
             f"at least {len(PARTS)} are needed"
         )
-    order = torch.from_numpy(_shuffled(len(known), seed, EDGES))
-    train, valid, test = (known[part.sort().values] for part in torch.split(order, _sizes(len(known), fractions)))
+    ends = np.cumsum(_sizes(len(known), fractions))[:-1]
+    train, valid, test = (known[np.sort(part)] for part in np.split(_shuffled(len(known), seed, EDGES), ends))
     wanted = [int(np.ceil(negatives * len(part))) for part in (valid, test)]
-    for_valid, for_test = torch.split(_non_edges(num_nodes, known, sum(wanted), seed), wanted)
+    for_valid, for_test = np.split(_non_edges(num_nodes, known, sum(wanted), seed), wanted[:1])
     return Links(*(_pairs(num_nodes, codes) for codes in (train, valid, for_valid, test, for_test)))
 
 
@@ -105,7 +106,7 @@ def non_edges(num_nodes: int, edges: Tensor, count: int, *, seed: int) -> Tensor
     >>> non_edges(3, torch.tensor([[0, 2], [1, 1]]), 1, seed=0).tolist()
     [[0], [2]]
     """
-    return _pairs(num_nodes, _non_edges(num_nodes, _codes(num_nodes, undirected(num_nodes, edges)), count, seed))
+    return _pairs(num_nodes, _non_edges(num_nodes, _edges(num_nodes, edges), count, seed))
 
 
 def undirected(num_nodes: int, edge_index: Tensor) -> Tensor:
@@ -114,11 +115,7 @@ def undirected(num_nodes: int, edge_index: Tensor) -> Tensor:
     >>> undirected(3, torch.tensor([[2, 0, 1, 1], [0, 2, 1, 0]])).tolist()
     [[0, 0], [1, 2]]
     """
-    if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < num_nodes:
-        wrong = edge_index[(edge_index < 0) | (edge_index >= num_nodes)][0]
-        raise InputError(f"an edge names node {int(wrong)}, but nodes are numbered 0 to {num_nodes - 1}: mend the edge")
-    loop = edge_index[0] == edge_index[1]
-    return _pairs(num_nodes, torch.unique(_codes(num_nodes, edge_index[:, ~loop])))
+    return _pairs(num_nodes, _edges(num_nodes, edge_index))
 
 
 def audit_split(dataset: Dataset) -> None:
@@ -166,17 +163,17 @@ def _split_faults(dataset: Dataset) -> Iterator[str]:
         yield f"there are {count} targets and {len(dataset.y)} labels"
     for name in dataset.split.keys() - set(PARTS):
         yield f"{name!r} is not one of {', '.join(PARTS)}"
-    parts = {part: dataset.split[part] for part in PARTS if part in dataset.split}
+    parts = {part: dataset.split[part].numpy() for part in PARTS if part in dataset.split}
     for part in PARTS:
         if part not in parts or not len(parts[part]):
             yield f"{part} is empty"
     for part, ids in parts.items():
         if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < count:
             yield f"{part} names a target outside 0 to {count - 1}"
-        if len(unique := torch.unique(ids)) < len(ids):
-            yield f"{part} has {len(ids) - len(unique)} targets twice"
+        if len(once := distinct(ids)) < len(ids):
+            yield f"{part} has {len(ids) - len(once)} targets twice"
     for one, other in combinations(parts, 2):
-        if shared := int(torch.isin(parts[one], parts[other]).sum()):
+        if shared := int(among(parts[one], np.sort(parts[other])).sum()):
             yield f"{one} and {other} share {shared} targets"
 
 
@@ -199,8 +196,8 @@ def _link_faults(dataset: Dataset) -> Iterator[str]:
         if loops := int((pairs[0] == pairs[1]).sum()):
             yield f"{name} hold {loops} pairs of a node with itself"
 
-    codes = {name: _codes(num_nodes, pairs) for name, pairs in named.items()}
-    known = {name: torch.unique(of) for name, of in codes.items()}
+    codes = {name: encoded(pairs.numpy(), num_nodes) for name, pairs in named.items()}
+    known = {name: distinct(of) for name, of in codes.items()}
     for name in codes:
         ranked = name.endswith("negatives") and negatives[name.split()[0]].dim() == 3
         if not ranked and (twice := len(codes[name]) - len(known[name])):
@@ -212,16 +209,16 @@ def _link_faults(dataset: Dataset) -> Iterator[str]:
     if links.valid_negatives.dim() == links.test_negatives.dim() == 2:
         exclusive.append(("valid negatives", "test negatives"))
     for one, other in exclusive:
-        if shared := int(_among(known[one], known[other]).sum()):
+        if shared := int(among(known[one], known[other]).sum()):
             yield f"{one} and {other} share {shared} pairs"
 
-    graph = _codes(num_nodes, undirected(num_nodes, dataset.graphs.edge_index.long()))
-    if foreign := int((~_among(graph, known["train links"])).sum()):
+    graph = _edges(num_nodes, dataset.graphs.edge_index)
+    if foreign := int((~among(graph, known["train links"])).sum()):
         yield f"the graph holds {foreign} edges that are not training links"
     if links.test_message is not None:
-        message = _codes(num_nodes, undirected(num_nodes, links.test_message))
-        allowed = torch.unique(torch.cat([known["train links"], known["valid links"]]))
-        if foreign := int((~_among(message, allowed)).sum()):
+        message = _edges(num_nodes, links.test_message)
+        allowed = distinct(np.concatenate([known["train links"], known["valid links"]]))
+        if foreign := int((~among(message, allowed)).sum()):
             yield f"the messages of the test hold {foreign} edges that are neither training nor validation links"
 
 
@@ -265,11 +262,20 @@ def _stream(seed: int, purpose: int) -> np.random.Philox:
     return np.random.Philox(key=np.array([seed, purpose], dtype=np.uint64))
 
 
-def _shuffled(count: int, seed: int, purpose: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _shuffled(count: int, seed: int, purpose: int) -> Ints:
     return np.argsort(_stream(seed, purpose).random_raw(count), kind="stable")
 
 
-def _non_edges(num_nodes: int, known: Tensor, count: int, seed: int) -> Tensor:
+def _edges(num_nodes: int, edge_index: Tensor) -> Ints:
+    """Codes of the undirected edges, each once and without self-loops, in ascending order."""
+    ends = edge_index.numpy()
+    if ends.size and not 0 <= ends.min() <= ends.max() < num_nodes:
+        wrong = ends[(ends < 0) | (ends >= num_nodes)][0]
+        raise InputError(f"an edge names node {wrong}, but nodes are numbered 0 to {num_nodes - 1}: mend the edge")
+    return distinct(encoded(ends[:, ends[0] != ends[1]], num_nodes))
+
+
+def _non_edges(num_nodes: int, known: Ints, count: int, seed: int) -> Ints:
     """Codes of `count` different pairs, uniformly among those not in `known` (sorted), in random order."""
     pairs = num_nodes * (num_nodes - 1) // 2
     if pairs - len(known) < count:
@@ -278,32 +284,19 @@ def _non_edges(num_nodes: int, known: Tensor, count: int, seed: int) -> Tensor:
             "the graph is (nearly) complete; ask for fewer negatives, or use another task"
         )
     if pairs <= DENSE * (len(known) + count):
-        every = _codes(num_nodes, torch.triu_indices(num_nodes, num_nodes, 1))
-        free = every[~_among(every, known)]
-        return free[torch.from_numpy(_shuffled(len(free), seed, NEGATIVES)[:count])]
+        every = encoded(np.stack(np.triu_indices(num_nodes, 1)), num_nodes)
+        free = every[~among(every, known)]
+        return free[_shuffled(len(free), seed, NEGATIVES)[:count]]
     stream = _stream(seed, NEGATIVES)
-    drawn = known.new_zeros(0)
+    drawn = known[:0]
     while len(drawn) < count:
         words = stream.random_raw(2 * (count - len(drawn)) + 16) % np.uint64(num_nodes**2)  # bias below n^2 / 2^64
-        pair = _pairs(num_nodes, torch.from_numpy(words.astype(np.int64)))
-        codes = _codes(num_nodes, pair[:, pair[0] != pair[1]])
-        drawn = torch.cat([drawn, codes[~_among(codes, known)]])
-        _, first = np.unique(drawn.numpy(), return_index=True)
-        drawn = drawn[torch.from_numpy(np.sort(first))]
+        first, second = np.divmod(words.astype(np.int64), num_nodes)
+        codes = encoded(np.stack([first, second])[:, first != second], num_nodes)
+        drawn = np.concatenate([drawn, codes[~among(codes, known)]])
+        drawn = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
     return drawn[:count]
 
 
-def _codes(num_nodes: int, pairs: Tensor) -> Tensor:
-    """One number for each unordered pair."""
-    return torch.minimum(pairs[0], pairs[1]).long() * num_nodes + torch.maximum(pairs[0], pairs[1])
-
-
-def _pairs(num_nodes: int, codes: Tensor) -> Tensor:
-    return torch.stack([codes // num_nodes, codes % num_nodes])
-
-
-def _among(codes: Tensor, known: Tensor) -> Tensor:
-    """Which of `codes` are in `known`, which is sorted."""
-    if not len(known):
-        return torch.zeros_like(codes, dtype=torch.bool)
-    return known[torch.searchsorted(known, codes).clamp_(max=len(known) - 1)] == codes
+def _pairs(num_nodes: int, codes: Ints) -> Tensor:
+    return torch.from_numpy(decoded(codes, num_nodes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from engnn.data.check import check
 from engnn.data.dataset import Dataset, Graphs, Links, Members, Task, offsets
 from engnn.data.own.edges import Edges, read_edges, read_weights
 from engnn.data.own.labels import Answers, Bools, read_labels, read_split
-from engnn.data.own.links import among, read_pairs, split_edges, split_table
+from engnn.data.own.links import in_training, read_pairs, split_edges, split_table
 from engnn.data.own.nodes import Nodes, names, number_nodes
 from engnn.data.own.table import Kind, Table, Tables
 from engnn.data.splits import Fractions
@@ -62,7 +62,7 @@ def assemble(name: str, tables: Tables, *, task: Task | None, seed: int, scheme:
     if asked.answers is not None and scheme is not None and len(asked.answers.outputs) != len(scheme["outputs"]):
         raise InputError(f"{name}: the model gives {len(scheme['outputs'])} values, not {len(asked.answers.outputs)}")
 
-    notes = [*edges.notes]
+    notes = [*edges.notes, *_unused(tables, task)]
     if "nodes" not in tables:
         notes.append(f"{len(nodes.ids)} nodes, as the edges name them: one without edges must be listed in nodes.csv")
     node_scheme, x = _features(tables.get("nodes"), asked.train_nodes[np.argsort(nodes.rows)], scheme, "nodes", notes)
@@ -132,6 +132,16 @@ def _task(name: str, tables: Tables, task: Task | None, scheme: Mapping[str, Any
     if task in ("link", "subgraph") and len(number := _graph_count(tables)) > 1:
         raise InputError(f"{name}: task {task!r} is for one graph, and there are {len(number)}: give one of them")
     return task
+
+
+def _unused(tables: Tables, task: Task) -> Iterator[str]:
+    for kind, table in tables.items():
+        if kind == LABELLED_IN[task]:
+            continue
+        if kind in ("links", "subgraphs"):
+            yield f"{table.name} is not used, since the task is {task!r}"
+        elif named := [column for column in ("label", "split") if column in table.columns]:
+            yield f"{table.name}: {' and '.join(named)} not used, since the task is {task!r}"
 
 
 def _graph_count(tables: Tables) -> set[object]:
@@ -220,7 +230,7 @@ def _ask_links(
     else:
         links, notes = split_table(table, nodes, edges.pairs, FRACTIONS["link"], seed)
     name = "own" if table is not None and "split as the files say" in notes else "random"
-    kept = among(edges.pairs, links, len(nodes.ids))
+    kept = in_training(edges.pairs, links, len(nodes.ids))
     return replace(everything, train_edges=kept, links=links, split_name=name, notes=tuple(notes))
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engnn.data.columns import LARGEST, numbers
-from engnn.data.own.nodes import Ints, Nodes
+from engnn.data.own.nodes import Nodes
 from engnn.data.own.table import Table
+from engnn.data.pairs import Ints, distinct, encoded
 from engnn.errors import InputError
 
 
@@ -49,7 +50,7 @@ def read_edges(table: Table, nodes: Nodes) -> Edges:
     kept = np.flatnonzero(source != target)
     count = len(nodes.ids)
     one_way = source[kept] * count + target[kept]
-    codes = np.minimum(source, target)[kept] * count + np.maximum(source, target)[kept]
+    codes = encoded(np.stack([source[kept], target[kept]]), count)
     order = np.argsort(codes, kind="stable")
     unique, sizes = np.unique(codes, return_counts=True)
     first = order[np.cumsum(sizes) - sizes]  # the first row of each pair; pairs then come graph after graph, by it
@@ -64,7 +65,7 @@ def read_edges(table: Table, nodes: Nodes) -> Edges:
         pairs=np.stack([source[first], target[first]]),
         rows=rows,
         sizes=sizes,
-        notes=_notes(len(source) - len(kept), len(kept), _different(one_way), len(unique)),
+        notes=_notes(len(source) - len(kept), len(kept), len(distinct(one_way)), len(unique)),
     )
 
 
@@ -82,12 +83,6 @@ def read_weights(table: Table) -> NDArray[np.float64] | None:
                 f"{LARGEST:g}; a column of other numbers may be a feature under another name"
             )
     return found
-
-
-def _different(values: Ints) -> int:
-    """How many different values there are: numpy's unique hashes them, which is slower."""
-    ordered = np.sort(values)
-    return int((ordered[1:] != ordered[:-1]).sum()) + min(len(ordered), 1)
 
 
 def _notes(loops: int, rows: int, one_way: int, pairs: int) -> tuple[str, ...]:

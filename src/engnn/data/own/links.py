@@ -10,8 +10,9 @@ from torch import Tensor
 from engnn.data.columns import texts
 from engnn.data.dataset import PARTS, Links
 from engnn.data.own.labels import Bools, parts
-from engnn.data.own.nodes import Ints, Nodes
+from engnn.data.own.nodes import Nodes
 from engnn.data.own.table import Table
+from engnn.data.pairs import Ints, among, decoded, distinct, encoded
 from engnn.data.splits import Fractions, link_split, non_edges, random_split
 from engnn.errors import InputError
 
@@ -45,7 +46,7 @@ def split_table(table: Table, nodes: Nodes, edges: Pairs, fractions: Fractions, 
     num_nodes = len(nodes.ids)
     pairs = read_pairs(table, nodes)
     positive, part = _positives(table), parts(table)
-    codes, known = _codes(pairs, num_nodes), _codes(edges, num_nodes)
+    codes, known = encoded(pairs, num_nodes), distinct(encoded(edges, num_nodes))
     of_row = np.full(table.rows, "", dtype="<U5")
     for name, mask in (part or {}).items():
         of_row[mask] = name
@@ -53,7 +54,7 @@ def split_table(table: Table, nodes: Nodes, edges: Pairs, fractions: Fractions, 
         row = int(np.flatnonzero(of_row == "")[0])
         raise InputError(f"{table.place(row)}: split is blank: give train, valid or test to every link, or to none")
     _check_repeats(table, codes, positive, of_row)
-    joined = np.flatnonzero(~positive & np.isin(codes, known))
+    joined = np.flatnonzero(~positive & among(codes, known))
     if len(joined):
         row = int(joined[0])
         ends = " and ".join(repr(nodes.ids[end]) for end in pairs[:, row])
@@ -79,10 +80,10 @@ def split_table(table: Table, nodes: Nodes, edges: Pairs, fractions: Fractions, 
                 f"{count} training link(s) with label 0 not used: training negatives are drawn anew each epoch"
             )
     held_out = np.concatenate([codes[found["valid"]], codes[found["test"]]])
-    rest = known[~np.isin(known, held_out)]
+    rest = known[~among(known, np.sort(held_out))]
     if len(rest) < len(known):
         notes.append(f"{len(known) - len(rest)} held-out link(s) taken out of the graph")
-    learnt = np.unique(np.concatenate([rest, codes[found["train"]]]))
+    learnt = distinct(np.concatenate([rest, codes[found["train"]]]))
     counts = {"train": len(learnt), "valid": int(found["valid"].sum()), "test": int(found["test"].sum())}
     for name, count in counts.items():
         if not count:
@@ -103,9 +104,9 @@ def split_table(table: Table, nodes: Nodes, edges: Pairs, fractions: Fractions, 
     ), notes
 
 
-def among(edges: Pairs, links: Links, num_nodes: int) -> Bools:
+def in_training(edges: Pairs, links: Links, num_nodes: int) -> Bools:
     """Which of the edges are training links, and so may be in the graph."""
-    return np.isin(_codes(edges, num_nodes), _codes(links.train.numpy(), num_nodes))
+    return among(encoded(edges, num_nodes), np.sort(encoded(links.train.numpy(), num_nodes)))
 
 
 def _positives(table: Table) -> Bools:
@@ -166,10 +167,5 @@ def _mask(rows: Tensor, count: int) -> Bools:
     return mask
 
 
-def _codes(pairs: Pairs, num_nodes: int) -> Ints:
-    codes: Ints = np.minimum(pairs[0], pairs[1]) * num_nodes + np.maximum(pairs[0], pairs[1])
-    return codes
-
-
 def _pairs(codes: Ints, num_nodes: int) -> Tensor:
-    return torch.from_numpy(np.stack([codes // num_nodes, codes % num_nodes]))
+    return torch.from_numpy(decoded(codes, num_nodes))

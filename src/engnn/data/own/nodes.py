@@ -9,12 +9,11 @@ from itertools import chain
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engnn.data.own.table import Table, Tables, Values
+from engnn.data.pairs import Ints
 from engnn.errors import InputError
 
-Ints = NDArray[np.int64]
 HINTS_AMONG: Final = 5000  # a close match is looked for among no more ids than this, since that takes long
 WITHIN: Final = "\0"  # between a graph's id and a node's; no id holds it
 
