@@ -70,7 +70,9 @@ def _refusing(archive: Path) -> Iterator[None]:
     try:
         yield
     except _Refused as error:
-        raise InputError(f"{archive}: {error}. Nothing of it is used: get it from its official place.") from error
+        raise InputError(
+            f"{archive}: {error}. Nothing of it is used: get it from its official place, or pack it uncompressed."
+        ) from error
     except (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise InputError(f"{archive}: the archive is damaged ({error}). Get it again.") from error
     except NotImplementedError as error:

@@ -17,6 +17,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -146,8 +147,9 @@ def _put(path: Path, pieces: list[Any]) -> None:
     """Write a file so that its name only ever shows it whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for left in path.parent.glob(f"{path.name}.*.tmp"):
-        if time.time() - left.stat().st_mtime > ABANDONED:
-            left.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # its writer was quicker, and has given it its name
+            if time.time() - left.stat().st_mtime > ABANDONED:
+                left.unlink()
     handle, temporary = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -16,6 +16,7 @@ from engnn.data.splits import audit_split
 from engnn.errors import InputError
 
 Array = NDArray[Any]
+NAMED = 5  # classes that a note names
 MASKS = {"train_mask": "train", "val_mask": "valid", "test_mask": "test"}
 
 
@@ -174,7 +175,7 @@ def _check_labels(dataset: Dataset, y: Tensor, where: str) -> list[str]:
                     f"{where}: target {target} of {part} has class {int(y[target])}, and classes are numbered 0 to "
                     f"{len(dataset.classes) - 1}: mend it, or take it out of the split"
                 )
-        return _lone_classes(dataset, y)
+        return _class_notes(dataset, y)
     if y.dim() != 2:
         raise InputError(
             f"{where}: y has the shape {tuple(y.shape)}: values are [targets, outputs], even where there is 1"
@@ -188,10 +189,16 @@ def _check_labels(dataset: Dataset, y: Tensor, where: str) -> list[str]:
     return []
 
 
-def _lone_classes(dataset: Dataset, y: Tensor) -> list[str]:
+def _class_notes(dataset: Dataset, y: Tensor) -> list[str]:
     notes = []
     for part, targets in dataset.split.items():
         if len(targets) and bool((y[targets] == y[targets[0]]).all()):
             only = dataset.classes[int(y[targets[0]])]
             notes.append(f"all targets of {part} are of one class, {only!r}: AUC and the like are undefined there")
+    if "train" in dataset.split:
+        learnt = torch.bincount(y[dataset.split["train"]], minlength=len(dataset.classes)) > 0
+        asked = torch.bincount(y[y >= 0], minlength=len(dataset.classes)) > 0
+        if (missed := torch.nonzero(asked & ~learnt)).numel():
+            names = ", ".join(repr(dataset.classes[int(kind)]) for kind in missed[:NAMED])
+            notes.append(f"{len(missed)} class(es) have no training target, so none can be learnt: {names}")
     return notes

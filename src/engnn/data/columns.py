@@ -22,6 +22,7 @@ Place = Callable[[int], str]
 Scheme = list[dict[str, Any]]
 
 LARGEST: Final = 1e18  # the square of anything larger is not a float32
+FEW: Final = 20  # more different values than this, fewer than two rows each, are names and no categories
 MAX_LEVELS: Final = 1000
 MAX_CELLS: Final = 1 << 29  # 2 GiB of float32
 CONSTANT: Final = 1e-12  # a spread below this share of the mean is rounding
@@ -180,6 +181,11 @@ def _fitted(name: str, values: Values, rows: NDArray[np.bool_], place: Place, fo
         raise InputError(
             f"{place(0)}: column {name!r} is text with {len(levels)} different values, and a category may have "
             f"{MAX_LEVELS}: take it out, or make fewer or numbers of them"
+        )
+    if forced is None and len(levels) > FEW and 2 * len(levels) > rows.sum():
+        raise InputError(
+            f"{place(0)}: column {name!r} is text with {len(levels)} different values on {rows.sum()} training rows, "
+            f"which tell rows apart and teach nothing: take it out, or name it '{name}:category' to keep it"
         )
     if len(levels) < 2:
         return {"column": name, "kind": "constant"}

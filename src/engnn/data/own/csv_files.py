@@ -41,6 +41,11 @@ def read_csv(path: Path, kind: Kind) -> Table:
                     _append(columns, rows, shared)
             _append(columns, rows, shared)
         except csv.Error as error:
+            if "new-line" in str(error):
+                raise InputError(
+                    f"{path}, line {reader.line_num} has a carriage return within: save the file with the line ends of "
+                    "this system (LF or CR LF), or put the field in double quotes"
+                ) from error
             raise InputError(
                 f"{path}, line {reader.line_num}: {error}. Mend the quotes: a field with a comma or a quote in it is "
                 'written in double quotes, and a quote in it twice: "a ""b"", c"'

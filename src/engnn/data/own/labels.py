@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from engnn.data.columns import numbers, texts
+from engnn.data.columns import FEW, numbers, texts
 from engnn.data.dataset import PARTS
 from engnn.data.own.table import Table
 from engnn.data.splits import Fractions, random_split
@@ -21,7 +21,6 @@ from engnn.errors import InputError, nearest
 
 Bools = NDArray[np.bool_]
 UNLABELLED: Final = -1  # the class of a target without one
-FEW_CLASSES: Final = 20  # more of them, with fewer than two targets each, are no classes
 PART_NAMES: Final = {name: name for name in PARTS} | {"val": "valid", "validation": "valid"}
 
 
@@ -61,7 +60,7 @@ def read_labels(table: Table, model: Mapping[str, Any] | None) -> Answers:
     else:
         order = sorted(counts, key=float)
         _check_numbers(table, written, order)
-    if len(order) > FEW_CLASSES and 2 * len(order) > counts.total():
+    if len(order) > FEW and 2 * len(order) > counts.total():
         raise InputError(
             f"{table.name}: {counts.total()} labels are of {len(order)} classes, fewer than two each: to estimate them "
             "as numbers name the column 'label:number'; take it out if it is a name; classes need more targets each"
@@ -117,8 +116,8 @@ def _classes(table: Table, written: list[str], classes: tuple[str, ...]) -> Answ
                 f"{nearest(name, classes)}"
             )
     y = torch.tensor([index[name] for name in written], dtype=torch.long)
-    shown = ", ".join(f"{name!r} -> {number}" for number, name in enumerate(classes[:FEW_CLASSES]))
-    notes = [f"classes: {shown}{', …' * (len(classes) > FEW_CLASSES)}"]
+    shown = ", ".join(f"{name!r} -> {number}" for number, name in enumerate(classes[:FEW]))
+    notes = [f"classes: {shown}{', …' * (len(classes) > FEW)}"]
     if missing := int((y == UNLABELLED).sum()):
         notes.append(f"{missing} of {len(y)} targets have no label, so they are in no part")
     return Answers(y, (y != UNLABELLED).numpy(), classes=classes, notes=tuple(notes))
