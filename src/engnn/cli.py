@@ -10,6 +10,7 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = ArgumentParser(prog="engnn", description="Equivariant noise for graph neural networks.")
     parser.add_argument("--version", action="version", version=f"engnn {engnn.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_data,):
+    for add in (_data, _report):
         add(commands)
     try:
         asked = parser.parse_args(argv)
@@ -109,6 +110,27 @@ def _fetch(asked: Namespace) -> None:
     if not found:
         return print(f"{asked.data} needs no files")
     return _print_table([["bytes", "file"], *([_text(one["bytes"]), _text(one["path"])] for one in found)])
+
+
+def _report(commands: Commands) -> None:
+    summary = "one HTML page about runs and records"
+    parser = commands.add_parser("report", help=summary, description=summary)
+    about = "the folder of a run, a file of records (.jsonl), or a folder of such files"
+    parser.add_argument("about", metavar="RUN_OR_RECORDS", nargs="+", type=Path, help=about)
+    parser.add_argument("--out", metavar="FILE", type=Path, default="report.html", help="the page (report.html)")
+    parser.set_defaults(run=_write_report)
+
+
+def _write_report(asked: Namespace) -> None:
+    _need("jinja2", extra="report")
+    from engnn.report.page import report
+
+    print(report(asked.about, asked.out))
+
+
+def _need(module: str, *, extra: str) -> None:
+    if find_spec(module) is None:
+        raise InputError(f"this needs {module}, which is not installed: pip install 'engnn[{extra}]'")
 
 
 def _print_json(value: object) -> None:
