@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from engnn.data import files
 from engnn.data.dataset import Dataset
+
+# the same examples on every machine, however slow; `pytest --hypothesis-profile=default` looks for new ones
+settings.register_profile("engnn", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("engnn")
 
 _CACHE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 

@@ -75,7 +75,7 @@ def describe(data: str | Path, *, task: Task | None = None, split: str = "", see
     `nodes` and `edges` are of one graph, or means over many; edges are undirected and without self-loops. `present`
     says whether it opened. Downloads nothing.
     """
-    if _is_path(data):
+    if is_path(data):
         return _facts(_open(data, task, split, seed, files.locate)) | {"present": True}
     source, _ = _named(str(data))
     known = outline(source)
@@ -93,7 +93,7 @@ def describe(data: str | Path, *, task: Task | None = None, split: str = "", see
 def _open(data: str | Path, task: Task | None, split: str, seed: int, get: Get) -> Dataset:
     if task is not None and task not in get_args(Task):
         raise InputError(f"task {task!r} is not known; {nearest(task, get_args(Task))}")
-    if not _is_path(data):
+    if not is_path(data):
         dataset = _load(*_named(str(data)), task, split, seed, get)
     elif split:
         raise InputError(f"split {split!r} is for named datasets: {data} says its own split, in a column named 'split'")
@@ -106,7 +106,7 @@ def _open(data: str | Path, task: Task | None, split: str, seed: int, get: Get) 
     return dataset
 
 
-def _is_path(data: str | Path) -> bool:
+def is_path(data: str | Path) -> bool:
     """Names win over paths: a folder named `cora` is `./cora`."""
     if isinstance(data, Path) or data.partition(":")[0] in sources():
         return isinstance(data, Path)

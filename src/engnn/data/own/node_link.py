@@ -37,7 +37,8 @@ def read_node_link(path: Path) -> Tables:
     several = len(documents) > 1
 
     def place(kind: str, graph: int, at: int) -> str:
-        return f"{path}, {f'graph {graph}, ' if several else ''}{kind}[{at}]"
+        key = "links" if kind == "edges" and "links" in documents[graph] else kind
+        return f"{path}, {f'graph {graph}, ' if several else ''}{key}[{at}]"
 
     return tables_of([_graph(one, path, number) for number, one in enumerate(documents)], str(path), place)
 

@@ -32,12 +32,14 @@ def read_parquet(path: Path, kind: Kind) -> Table:
                     f"than {MAX_CELLS} cells or {MAX_BYTES} bytes are not read. Make it smaller"
                 )
             data = file.read(use_threads=False)
-    except (pa.ArrowException, OSError) as error:
+        data.validate(full=True)  # that text is UTF-8, among other things
+        names = data.column_names
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: it is not a sound Parquet file ({error}). Write it again.") from error
     ids = {*REQUIRED[kind], "graph"}
     columns = [
         (name, _values(pa, column, f"{path}, column {name!r}", name in ids, name in ("label", "split")))
-        for name, column in zip(data.column_names, data.columns, strict=True)
+        for name, column in zip(names, data.columns, strict=True)
     ]
     return make_table(kind, str(path), columns, data.num_rows, lambda row: f"{path}, row {row + 1}")
 
