@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import engnn
-from engnn.errors import InputError
+from engnn.errors import InputError, Stopped, nearest
+from engnn.train.commands import add_evaluate, add_predict, add_train
 
 if TYPE_CHECKING:
     Commands = _SubParsersAction[ArgumentParser]
@@ -28,13 +29,15 @@ def main(argv: list[str] | None = None) -> int:
     parser = ArgumentParser(prog="engnn", description="Equivariant noise for graph neural networks.")
     parser.add_argument("--version", action="version", version=f"engnn {engnn.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_data, _report):
+    for add in (add_train, add_evaluate, add_predict, _report, _data):
         add(commands)
     try:
-        asked = parser.parse_args(argv)
+        asked, unknown = parser.parse_known_args(argv)
     except SystemExit as stop:  # argparse has said why
         return WRONG if stop.code else DONE
     try:
+        if unknown:
+            raise InputError(_unknown(unknown[0], asked))
         asked.run(asked)
         sys.stdout.flush()
     except InputError as error:
@@ -42,10 +45,20 @@ def main(argv: list[str] | None = None) -> int:
         return WRONG
     except BrokenPipeError:  # whoever read the output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Stopped:
+        print("engnn: stopped; all is saved, and the same call with --resume goes on", file=sys.stderr)
+        return STOPPED
     except KeyboardInterrupt:
         print("engnn: stopped", file=sys.stderr)
         return STOPPED
     return DONE
+
+
+def _unknown(word: str, asked: Namespace) -> str:
+    """What to say of a word of the call that nobody asked for."""
+    name = word.partition("=")[0]
+    known = [f"--{key.removeprefix('set:').replace('_', '-' if ':' not in key else '_')}" for key in vars(asked)]
+    return f"{name} is not an option of this command; {nearest(name, known)}"
 
 
 def _data(commands: Commands) -> None:

@@ -1,0 +1,1 @@
+"""Training: the configuration, the one loop, checkpoints, runs and records, trained models."""

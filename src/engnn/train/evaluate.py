@@ -1,0 +1,85 @@
+"""What a trained model is worth: its score, how far to believe its probabilities, how much hangs on the draw."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from engnn.data.dataset import Dataset
+from engnn.errors import InputError
+from engnn.tasks.calibration import calibration
+from engnn.tasks.metrics import Score
+from engnn.train.answers import Running, one_draw
+from engnn.train.processes import Processes
+from engnn.train.trained import Trained
+
+LEAST, MOST = 4, 256  # draws, when their number is found
+ENOUGH = 0.1  # the standard error of the metric that ends the search, as a share of the metric
+
+
+def evaluate(model: Trained, dataset: Dataset, *, part: str = "test", draws: int | Literal["auto"]) -> dict[str, Any]:
+    """Scores on a part of a dataset, as plain JSON values; what is undefined is None.
+
+    `at_1` are means over single draws; `at_R` is of the answers averaged over all R draws. `label_flip_rate` is how
+    often a single draw's label differs from that of the averaged answer. `standard_error` is that of the metric of a
+    single draw, so the deviation over draws divided by √R: `auto` draws until it is under a tenth of the metric.
+    """
+    task, seed = model.task(dataset), model.about["seed"]
+    if not task.has(part):
+        raise InputError(f"{dataset.name} has no labelled part {part!r}: give one of its parts")
+    batches = task.part(part, model.about["batch_size"], share=Processes().share)
+    y = task.truth(part)
+    running, singles, labels, beliefs = Running(), [], [], []
+    while True:
+        answers = one_draw(model.model, task, batches, seed=seed, draw=running.draws, processes=Processes())
+        running.add(answers)
+        singles.append(task.score(part, answers))
+        labels.append(task.answer.labels(answers))
+        beliefs.append(_belief(task.answer.kind, answers, y))
+        error = _standard_error(singles)
+        if draws == "auto":
+            enough = error is not None and error <= ENOUGH * abs(_mean(singles) or 0.0)
+            if running.draws >= MOST or (running.draws >= LEAST and enough):
+                break
+        elif running.draws >= draws:
+            break
+    mean = running.now().mean
+    final = task.answer.labels(mean)
+    flips = None if final is None else sum(_share(label, final) for label in labels) / len(labels)
+    return {
+        "dataset": dataset.name,
+        "part": part,
+        "targets": batches.total,
+        "metric": task.metric.name,
+        "higher_is_better": task.metric.higher_is_better,
+        "score": task.score(part, mean),
+        "draws": running.draws,
+        "standard_error": error,
+        "converged": None if draws != "auto" else bool(enough),
+        "label_flip_rate": flips,
+        "at_1": {"score": _mean(singles), **{key: _mean([one[key] for one in beliefs]) for key in beliefs[0]}},
+        "at_R": {"score": task.score(part, mean), **_belief(task.answer.kind, mean, y)},
+    }
+
+
+def _belief(kind: str, answers: Tensor, y: Tensor | None) -> dict[str, float | None]:
+    if kind == "value" or y is None:
+        return {"nll": None, "brier": None, "ece": None}
+    return calibration(answers, y)
+
+
+def _share(label: Tensor | None, final: Tensor) -> float:
+    return 0.0 if label is None else float((label != final).double().mean())
+
+
+def _mean(scores: list[Score]) -> Score:
+    known = [score for score in scores if score is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _standard_error(scores: list[Score]) -> float | None:
+    known = torch.tensor([score for score in scores if score is not None], dtype=torch.float64)
+    return None if len(known) < 2 else float(known.std()) / math.sqrt(len(known))

@@ -1,0 +1,267 @@
+"""The one training loop.
+
+Whatever is random is a pure function of the seed and of the number of the step, so that a run that was stopped at any
+step goes on to the same bits without any generator's state.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from engnn.errors import InputError, Stopped
+from engnn.tasks.batch import Batch, Batches
+from engnn.tasks.task import Task
+from engnn.train import finite
+from engnn.train.answers import STEP, WEIGHTS, one_draw, word
+from engnn.train.config import Config
+from engnn.train.models import answer, arguments, build
+from engnn.train.processes import Processes
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Progress:
+    """Where a run is: plain values, which with the tensors are the whole state of it."""
+
+    epoch: int = 0  # epochs done
+    batch: int = 0  # batches done of the epoch after
+    step: int = 0
+    loss: float = 0.0  # sum over the answers of this epoch so far
+    answers: int = 0
+    best: float | None = None
+    best_epoch: int = 0
+    seconds: float = 0.0
+    done: bool = False
+    history: list[Row] = field(default_factory=list)
+
+
+class Watch(Protocol):
+    """Who wants to know how a run goes."""
+
+    def step(self, now: Progress, batches: int, loss: float) -> None:
+        """After each step."""
+
+    def epoch(self, row: Row) -> None:
+        """After each epoch; may raise to end the run."""
+
+
+class Training:
+    """A model in training on a task."""
+
+    def __init__(self, task: Task, config: Config, processes: Processes | None = None) -> None:
+        self.task, self.config, self.processes = task, config, processes or Processes()
+        self.arguments = arguments(config.model, task)
+        torch.manual_seed(word(config.seed, WEIGHTS))
+        self.model = build(config.model.name, self.arguments).to(task.device)
+        self.average = deepcopy(self.model).requires_grad_(False) if config.train.average else None
+        self.run: nn.Module = torch.compile(self.model, dynamic=True) if config.train.compile else self.model  # type: ignore[assignment]
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(), config.train.learning_rate, weight_decay=config.train.weight_decay, fused=True
+        )
+        self.best: dict[str, Tensor] = {}
+        self.now = Progress()
+        self.batches = self._epoch()
+        self.valid = task.part("valid", config.train.batch_size, share=self.processes.share)
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """All that the rest of the run depends on."""
+        tensors = {f"model.{name}": one for name, one in self.model.state_dict().items()}
+        for name, parameter in self.model.named_parameters():
+            for key, one in self.optimizer.state.get(parameter, {}).items():
+                tensors[f"optimizer.{name}.{key}"] = one
+        if self.average is not None:
+            tensors |= {f"average.{name}": one for name, one in self.average.state_dict().items()}
+        tensors |= {f"best.{name}": one for name, one in self.best.items()}
+        return tensors, asdict(self.now)
+
+    def restore(self, tensors: dict[str, Tensor], now: dict[str, Any]) -> None:
+        """Go on from such a state."""
+
+        def under(prefix: str) -> dict[str, Tensor]:
+            return {name.removeprefix(prefix): one for name, one in tensors.items() if name.startswith(prefix)}
+
+        self.model.load_state_dict(under("model."))
+        if self.average is not None:
+            self.average.load_state_dict(under("average."))
+        self.best = {name: one.to(self.task.device) for name, one in under("best.").items()}
+        for name, parameter in self.model.named_parameters():
+            if saved := under(f"optimizer.{name}."):
+                self.optimizer.state[parameter] = {key: one.to(self.task.device) for key, one in saved.items()}
+        self.now = Progress(**now)
+        self.batches = self._epoch()
+
+    def fit(
+        self,
+        *,
+        save: Callable[[], None] = lambda: None,
+        watch: Watch | None = None,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Train until all epochs are done, or for long no score was better; then take the best weights.
+
+        `save` is called when a checkpoint is due. When `stopping` says so a checkpoint is made and `Stopped` raised.
+        """
+        now, train = self.now, self.config.train
+        began, saved_at, saved_step = time.monotonic() - now.seconds, time.monotonic(), now.step
+
+        def checkpoint() -> None:
+            nonlocal saved_at, saved_step
+            now.seconds = time.monotonic() - began
+            self._check_weights()
+            save()
+            saved_at, saved_step = time.monotonic(), now.step
+
+        def check() -> None:
+            if stopping() and not self.processes.several:
+                checkpoint()
+                raise Stopped
+
+        while not now.done:
+            check()
+            while now.batch < len(self.batches):
+                loss, stop = self.step(stopping())
+                if watch is not None:
+                    watch.step(now, len(self.batches), loss)
+                due = train.checkpoint_steps and now.step - saved_step >= train.checkpoint_steps
+                if stop or due or time.monotonic() - saved_at >= train.checkpoint_seconds:
+                    checkpoint()
+                if stop:
+                    raise Stopped
+            row = self._finish_epoch(check)
+            now.seconds = row["seconds"] = time.monotonic() - began
+            if watch is not None:
+                watch.epoch(row)
+        checkpoint()
+        if self.best:
+            self.model.load_state_dict(self.best)
+
+    def step(self, stopping: bool = False) -> tuple[float, bool]:
+        """One batch: forward, backward, a step of the optimiser. The mean loss, and whether any process is to stop."""
+        now, train, share = self.now, self.config.train, self.processes
+        rate = self.rate()
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        batch = self.batches[now.batch]
+        self.model.train()
+        self.optimizer.zero_grad()
+        total, count = self._loss(batch)
+        numbers = share.sum(torch.stack([total.detach().double(), count.double(), count.new_tensor(float(stopping))]))
+        (total / numbers[1].clamp(min=1)).backward()  # type: ignore[no-untyped-call]
+        share.sum_gradients(self.model.parameters())
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), train.clip or math.inf)
+        loss, answers, stop, size = torch.cat([numbers, norm.double()[None]]).tolist()
+        if not (math.isfinite(loss) and math.isfinite(size)):
+            raise InputError(self._diagnosis(batch, loss))
+        self.optimizer.step()
+        if self.average is not None:
+            _follow(self.average, self.model, train.average)
+        now.step += 1
+        now.batch += 1
+        now.loss += loss
+        now.answers += int(answers)
+        return loss / max(answers, 1), stop > 0
+
+    def rate(self) -> float:
+        """The learning rate of the coming step: a linear rise, then a cosine down to 0."""
+        train = self.config.train
+        steps = train.epochs * len(self.batches)
+        rise = max(1.0, train.warmup * steps)
+        done = self.now.step
+        return train.learning_rate * min(1.0, (done + 1) / rise) * 0.5 * (1 + math.cos(math.pi * done / steps))
+
+    def _epoch(self) -> Batches:
+        train = self.config.train
+        return self.task.epoch(self.now.epoch, train.batch_size, seed=self.config.seed, share=self.processes.share)
+
+    def _loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The sum of the losses of a batch's known answers, and their number."""
+        if batch.y is None or not len(batch.rows):  # this process has no share in the batch
+            nothing = torch.stack([one.sum() for one in self.model.parameters()]).sum() * 0
+            return nothing, nothing.detach()
+        train, seed, number = self.config.train, self.config.seed, self.now.step
+        torch.manual_seed(word(seed, STEP + number))
+        with torch.autocast(self.task.device.type, torch.bfloat16, enabled=train.precision == "bfloat16"):
+            out = answer(self.run, batch, seed=seed, draw=number)
+        return self.task.answer.loss(out, batch.y)
+
+    def _finish_epoch(self, check: Callable[[], None]) -> Row:
+        now, train = self.now, self.config.train
+        valid = None
+        last = now.epoch + 1 == train.epochs
+        if last or (now.epoch + 1) % train.evaluate_every == 0:
+            model = self.average if self.average is not None else self.model
+            valid = self.task.score("valid", self._answers(model, check))
+            if self.task.metric.better(valid, now.best):
+                now.best, now.best_epoch = valid, now.epoch + 1
+                self.best = {name: one.clone() for name, one in model.state_dict().items()}
+        row: Row = {
+            "epoch": now.epoch + 1,
+            "step": now.step,
+            "seconds": now.seconds,
+            "learning_rate": self.rate(),
+            "loss": now.loss / max(now.answers, 1),
+            "valid": valid,
+            "best": now.best,
+        }
+        now.history.append(row)
+        now.epoch, now.batch, now.loss, now.answers = now.epoch + 1, 0, 0.0, 0
+        now.done = last or 0 < train.patience <= now.epoch - now.best_epoch
+        if not now.done:
+            self.batches = self._epoch()
+        return row
+
+    def _answers(self, model: nn.Module, check: Callable[[], None]) -> Tensor:
+        return one_draw(
+            model, self.task, self.valid, seed=self.config.seed, draw=0, processes=self.processes, check=check
+        )
+
+    def _check_weights(self) -> None:
+        for name, one in self.model.named_parameters():
+            if not one.isfinite().all():
+                raise InputError(
+                    f"step {self.now.step}: the weights {name} are no longer finite, so no checkpoint is made of them. "
+                    f"{self._mend()}"
+                )
+
+    def _diagnosis(self, batch: Batch, loss: float) -> str:
+        now = self.now
+        graphs = batch.inputs.graph_id[:5].tolist()
+        more = ", …" * (batch.inputs.size > len(graphs))
+        where = (
+            f"step {now.step + 1} (epoch {now.epoch + 1}, batch {now.batch + 1} of {len(self.batches)}, "
+            f"graph(s) {', '.join(map(str, graphs))}{more})"
+        )
+        layer = finite.first_layer(self.model, lambda: self._loss(batch))
+        if layer is not None:
+            what = f"the loss is {loss}, and the first layer whose output is not finite is {layer}"
+        elif not math.isfinite(loss):
+            what = f"the loss is {loss}, though all layers are finite: look at the labels of this batch"
+        else:
+            what = f"the gradient of {finite.last_gradient(self.model) or 'the model'} is not finite"
+        return f"{where}: {what}. {self._mend()}"
+
+    def _mend(self) -> str:
+        train = self.config.train
+        hint = "" if train.clip else ", or clip gradients with --train.clip 1"
+        return (
+            "Training has stopped, and the last checkpoint before is kept: start anew with a lower "
+            f"--train.learning_rate (it is {train.learning_rate:g}){hint}"
+        )
+
+
+def _follow(average: nn.Module, model: nn.Module, decay: float) -> None:
+    """Move the running average towards the weights; what is no weight is copied."""
+    with torch.no_grad():
+        weights = [one.detach() for one in model.parameters()]
+        torch._foreach_lerp_(list(average.parameters()), weights, 1 - decay)
+        for mine, new in zip(average.buffers(), model.buffers(), strict=True):
+            mine.copy_(new)
