@@ -4,14 +4,15 @@ The value at a node and channel is a pure function of (seed, draw, graph id, nod
 `orthogonal` and `onehot` on more nodes than channels also of the number of nodes. It is therefore the same whatever the
 batch, its order, the worker or the point at which a run was resumed, and no generator's state has to be saved.
 
-The bits are those of Philox4x32-10 (Salmon, Moraes, Dror & Shaw, 2011) at the counter (node, channels, graph, draw)
-under the key `seed`.
+The bits are those of Philox4x32-10 (Salmon, Moraes, Dror & Shaw, 2011) at the counter (node, channels, graph id), under
+a key that is itself made by Philox of the seed and the draw. Graph ids, seeds and draws count with all their 64 bits.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -61,6 +62,9 @@ def sample(
     kinds = parse(kind)
     if noise_channels < 1:
         raise InputError(f"noise_channels={noise_channels}: there must be at least one channel")
+    for name, word in (("seed", seed), ("draw", draw)):
+        if isinstance(word, int) and not -(2**63) <= word < 2**64:
+            raise InputError(f"{name}={word} is no number of 64 bits: give one between -2**63 and 2**64 - 1")
     if device is None:
         device = torch.device("cpu") if batch is None else batch.device
     if batch is None:
@@ -71,6 +75,8 @@ def sample(
     if graph_id is None:
         graphs = 0 if not num_nodes else 1 + int(batch.max())
         graph_id = torch.arange(graphs, device=device)
+    elif batch.is_cpu and num_nodes and not torch.compiler.is_compiling() and int(batch.max()) >= len(graph_id):
+        raise InputError(f"batch has a graph {int(batch.max())}, but graph_id names {len(graph_id)}: name every graph")
     nodes = _Nodes(batch, graph_id.to(device, torch.long), noise_channels, seed, draw)
     features = [_KINDS[name](nodes, stream) for stream, name in enumerate(kinds)]
     noise = features[0] if len(features) == 1 else torch.stack(features, dim=-1)
@@ -90,12 +96,22 @@ def parse(kind: str) -> tuple[str, ...]:
     return kinds
 
 
+def scales(kind: str, noise_channels: int) -> list[float]:
+    """What brings each kind in a sum of kinds to mean square 1: rows of a frame, and marks, have length 1 over C.
+
+    >>> scales("onehot+normal", 16)
+    [4.0, 1.0]
+    """
+    return [noise_channels**0.5 if name in ("orthogonal", "onehot") else 1.0 for name in parse(kind)]
+
+
 class _Nodes:
     """The nodes of a batch, as counters."""
 
     def __init__(self, batch: Tensor, graph_id: Tensor, channels: int, seed: Word, draw: Word) -> None:
         self.batch, self.graph_id, self.channels = batch, graph_id, channels
-        self.seed, self.draw = seed, torch.as_tensor(draw, device=batch.device)
+        low, high, _, _ = philox((draw & _LOW, draw >> 32, 0, 0), seed)
+        self.key = low | (high << 32)
         self.size = torch.zeros_like(graph_id).index_add_(0, batch, torch.ones_like(batch))
         self.node = self.places(torch.argsort(batch, stable=True))
 
@@ -108,7 +124,8 @@ class _Nodes:
     def words(self, graph: Tensor, node: Tensor, channels: int, stream: int) -> Tensor:
         """Random 32-bit words `[..., channels]` for nodes `node` of the graphs called `graph`."""
         block = torch.arange(-(-channels // 4), device=node.device)
-        words = philox((node[..., None], (stream << 20) + block, graph[..., None], self.draw), self.seed)
+        graph = graph[..., None]
+        words = philox((node[..., None], (stream << 20) + block, graph, graph >> 32), self.key)
         return torch.stack(words, dim=-1).flatten(-2)[..., :channels]
 
     def uniform(self, stream: int) -> Tensor:
@@ -178,11 +195,12 @@ KINDS = tuple(_KINDS)
 _LOW = 0xFFFFFFFF
 
 
-def philox(counter: tuple[Tensor, Tensor, Tensor, Tensor], key: Word) -> tuple[Tensor, ...]:
-    """Philox4x32-10: four random 32-bit words (as int64) for each counter of four 32-bit words, under a 64-bit key.
+def philox(counter: tuple[Any, Any, Any, Any], key: Word) -> tuple[Any, ...]:
+    """Philox4x32-10: four random 32-bit words for each counter of four 32-bit words, under a 64-bit key.
 
-    >>> zero = torch.zeros((), dtype=torch.long)
-    >>> [hex(int(word)) for word in philox((zero, zero, zero, zero), 0)]
+    Counters are int64 tensors or whole numbers, and so are the words.
+
+    >>> [hex(word) for word in philox((0, 0, 0, 0), 0)]
     ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
     """
     a, b, c, d = (word & _LOW for word in counter)

@@ -1,4 +1,4 @@
-"""The paper's method. Read it in this order: linear, sets, deep_set, aggregator, conv, readout, model; then orthogonal."""
+"""The paper's method, in this order: linear, deep_set, aggregator, conv, readout, model; then orthogonal."""
 
 from engnn.nn.aggregator import EquivariantAggregator
 from engnn.nn.conv import ENConv

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from engnn.nn.deep_set import PERMUTATION, DeepSet, Symmetry
-from engnn.nn.linear import MLP
-from engnn.nn.sets import Sets, Shared
+from engnn.nn.linear import MLP, Module
+from engnn.sets import Sets, Shared
 
 
-class EquivariantAggregator(nn.Module):
+class EquivariantAggregator(Module):
     r"""The four steps of section "Equivariant Aggregator", for sets whose elements have an invariant x and a noise z.
 
     .. math::
@@ -21,7 +21,6 @@ class EquivariantAggregator(nn.Module):
     Args:
         in_channels, out_channels: d and d′, the widths of x.
         noise_in, noise_out: L and L′, the widths of z.
-        hidden_channels: width inside φ's output, ϕ and g (default: `out_channels`).
         typical: τ of the sums over sets, see `DeepSet`.
         symmetry: what the noise channels may undergo, `PERMUTATION` or `ORTHOGONAL`.
 
@@ -40,27 +39,21 @@ class EquivariantAggregator(nn.Module):
         noise_in: int,
         noise_out: int,
         *,
-        hidden_channels: int | None = None,
         typical: float = 1.0,
         symmetry: Symmetry = PERMUTATION,
     ) -> None:
         super().__init__()
-        hidden = hidden_channels or out_channels
-        x0 = [hidden, in_channels]
-        self.psi = symmetry.identity(noise_in, noise_in, typical=typical)
-        self.phi = symmetry.encoding([noise_in, noise_in], noise_in, hidden)
+        hidden, x0, z1 = out_channels, [out_channels, in_channels], [noise_in, noise_in]
+        self.psi = symmetry.psi([noise_in], noise_in, noise_in, typical=typical)
+        self.phi = symmetry.phi(z1, noise_in, hidden)
         self.varphi = DeepSet(x0, hidden, hidden, typical=typical)
         self.g = MLP([hidden, *x0], hidden, out_channels)
-        self.h = symmetry.update([hidden, *x0], [noise_in, noise_in], noise_out)
-
-    def reset_parameters(self) -> None:
-        for module in (self.psi, self.phi, self.varphi, self.g, self.h):
-            module.reset_parameters()
+        self.h = symmetry.h([hidden, *x0], z1, noise_out)
 
     def forward(
         self, x: Tensor, z: Tensor, index: Tensor | Sets | None = None, num_sets: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        sets = index if isinstance(index, Sets) else Sets.one(x) if index is None else Sets.of(index, num_sets)
+        sets = Sets.given(index, num_sets, x)
         z1 = (z, Shared(self.psi(z, sets=sets), sets))  # Z¹ = Z ‖ ψ(Z)
         x0 = (self.phi(*z1), x)  # X⁰ = φ(Z¹) ‖ X
         x1 = sets.spread(self.varphi(*x0, sets=sets))  # X¹ = ϕ(X⁰)

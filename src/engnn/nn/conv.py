@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from engnn.nn.deep_set import PERMUTATION, DeepSet, Symmetry, scale
-from engnn.nn.linear import MLP, SplitLinear, activation
-from engnn.nn.sets import Neighbours, Sets, Shared
+from engnn.nn.deep_set import PERMUTATION, DeepSet, Symmetry
+from engnn.nn.linear import MLP, Module, SplitLinear, activation
+from engnn.sets import Neighbours, Sets, Shared
 
 
-class ENConv(nn.Module):
-    r"""The layer of section "Message-Passing Layer". Channel identities and node encodings are shared by all neighbours:
+class ENConv(Module):
+    r"""The layer of section "Message-Passing Layer": the channels' and nodes' encodings are shared by all neighbours.
 
     .. math::
         Z^1_{i,:,k} &= Z_{i,:,k} \Vert \textstyle\sum_{j \in N(i)} Z_{j,:,k} \Vert \psi(Z_{:,:,k}) \\
@@ -26,12 +26,13 @@ class ENConv(nn.Module):
         noise_in, noise_out: L and L′, the widths of z.
         edge_dim: width of the edge features (None: there are none).
         noise_messages: whether neighbours' z are summed too.
-        degree: a typical number of neighbours, τ of the sums over them (see `DeepSet`).
+        degree: a typical number of neighbours, τ of the sums over them (see `DeepSet`). The sum of z is scaled by
+            √τ / max(τ, k): the noise of τ neighbours then has the variance of one's, and a hub's does not grow.
         typical: a typical number of nodes of a graph, τ of ψ's sums.
         symmetry: what the noise channels may undergo, `PERMUTATION` or `ORTHOGONAL`.
 
-    Shapes: x `[n, d]`, z `[n, C, L]`, `edge_index` `[2, m]`, `edge_attr` `[m, edge_dim]`, `batch` `[n]` the graph of each
-    node (one graph when None) of `size` graphs. ψ sums over each graph, never across graphs.
+    Shapes: x `[n, d]`, z `[n, C, L]`, `edge_index` `[2, m]`, `edge_attr` `[m, edge_dim]`, `batch` `[n]` the graph of
+    each node (one graph when None) of `size` graphs. ψ sums over each graph, never across graphs.
 
     >>> import torch
     >>> edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -55,19 +56,13 @@ class ENConv(nn.Module):
     ) -> None:
         super().__init__()
         self.noise_messages, self.degree = noise_messages, degree
-        z1 = [noise_in] * (3 if noise_messages else 2)
-        x0 = [out_channels, in_channels]
-        self.psi = symmetry.identity(noise_in, noise_in, typical=typical)
-        self.phi = symmetry.encoding(z1, noise_in, out_channels)
-        self.varphi = DeepSet(x0, out_channels, out_channels, typical=degree)
-        self.lin_edge = None if edge_dim is None else SplitLinear([edge_dim], out_channels, bias=False)
-        self.g = MLP([out_channels, *x0], out_channels, out_channels)
-        self.h = symmetry.update([out_channels, *x0], z1, noise_out)
-
-    def reset_parameters(self) -> None:
-        for module in (self.psi, self.phi, self.varphi, self.lin_edge, self.g, self.h):
-            if module is not None:
-                module.reset_parameters()
+        hidden, x0, z1 = out_channels, [out_channels, in_channels], [noise_in] * (3 if noise_messages else 2)
+        self.psi = symmetry.psi([noise_in], noise_in, noise_in, typical=typical)
+        self.phi = symmetry.phi(z1, noise_in, hidden)
+        self.varphi = DeepSet(x0, hidden, hidden, typical=degree)
+        self.lin_edge = None if edge_dim is None else SplitLinear([edge_dim], hidden, bias=False)
+        self.g = MLP([hidden, *x0], hidden, out_channels)
+        self.h = symmetry.h([hidden, *x0], z1, noise_out)
 
     def forward(
         self,
@@ -81,12 +76,16 @@ class ENConv(nn.Module):
         if (edge_attr is None) != (self.lin_edge is None):
             raise ValueError("edge_attr is needed exactly when the layer was made with edge_dim; make the two agree")
         neighbours = edge_index if isinstance(edge_index, Neighbours) else Neighbours.from_edges(edge_index, x.size(0))
-        graphs = batch if isinstance(batch, Sets) else Sets.one(x) if batch is None else Sets.of(batch, size)
+        graphs = Sets.given(batch, size, x)
 
         psi = Shared(self.psi(z, sets=graphs), graphs)
-        z1: tuple[Tensor | Shared, ...] = (z, psi)  # Z¹ = Z ‖ Σ_j Z_j ‖ ψ(Z)
+        z1: tuple[Tensor | Shared, ...] = (z, psi)
         if self.noise_messages:
-            z1 = (z, neighbours.sum(z) * scale(neighbours.of, z, self.degree), psi)
+            z1 = (
+                z,
+                neighbours.sum(z) * (self.degree**0.5 * neighbours.of.scale(z, self.degree)),
+                psi,
+            )  # Z ‖ Σ_j Z_j ‖ ψ
         x0 = (self.phi(*z1), x)  # x⁰ = φ(Z¹) ‖ x
         x1 = self.varphi.after(self._messages(x0, neighbours, edge_attr), neighbours.of)  # x¹ = ϕ({x⁰_j ‖ e_ij})
         x2: Tensor = self.g(x1, *x0)  # x² = g(x¹ ‖ x⁰)
@@ -94,7 +93,7 @@ class ENConv(nn.Module):
         return x2, z2
 
     def _messages(self, x0: tuple[Tensor, ...], neighbours: Neighbours, edge_attr: Tensor | None) -> Tensor:
-        """Σ_{j ∈ N(i)} MLP₁(x⁰_j ‖ e_ij), the inside of ϕ; its products with x⁰ are made once a node, not once an edge."""
+        """Σ_{j ∈ N(i)} MLP₁(x⁰_j ‖ e_ij), the inside of ϕ; products with x⁰ are made once a node, not once an edge."""
         node = self.varphi.lin1(*x0)
         if self.lin_edge is None:
             return neighbours.sum(activation(node))

@@ -1,4 +1,4 @@
-"""The first Linear of an MLP over a concatenation, split over its parts so that the concatenation is never built."""
+"""Linears and MLPs over a concatenation, split over its parts so that the concatenation is never built."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch_geometric.nn.inits import reset
 
-from engnn.nn.sets import Shared
+from engnn.sets import Shared
+
+
+class Module(nn.Module):
+    """A module whose parameters are those of its children."""
+
+    def reset_parameters(self) -> None:
+        for child in self.children():
+            reset(child)
 
 
 class SplitLinear(nn.Module):
@@ -25,16 +34,19 @@ class SplitLinear(nn.Module):
 
     def __init__(self, in_channels: Sequence[int], out_channels: int, *, bias: bool = True) -> None:
         super().__init__()
-        self.in_channels, self.out_channels = tuple(in_channels), out_channels
+        self.in_channels, self.out_channels = list(in_channels), out_channels
         self.weight = nn.Parameter(torch.empty(out_channels, sum(in_channels)))
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """As `torch.nn.Linear` over the concatenation."""
-        bound = max(1, sum(self.in_channels)) ** -0.5
-        nn.init.uniform_(self.weight, -bound, bound)
+        """Parts of unit variance give an output of unit variance, in which all have the same share, however wide."""
+        parts = sum(width > 0 for width in self.in_channels)
+        for weight in torch.split(self.weight.detach(), self.in_channels, dim=1):
+            bound = (3 / max(1, parts * weight.size(1))) ** 0.5
+            nn.init.uniform_(weight, -bound, bound)
         if self.bias is not None:
+            bound = max(1, sum(self.in_channels)) ** -0.5
             nn.init.uniform_(self.bias, -bound, bound)
 
     def forward(self, *parts: Tensor | Shared) -> Tensor:
@@ -48,17 +60,13 @@ class SplitLinear(nn.Module):
         return f"{' ‖ '.join(map(str, self.in_channels))} -> {self.out_channels}, bias={self.bias is not None}"
 
 
-class MLP(nn.Module):
-    """Linear, activation, Linear over a concatenation of parts."""
+class MLP(Module):
+    """Linear, activation, Linear, over a concatenation of parts."""
 
     def __init__(self, in_channels: Sequence[int], hidden_channels: int, out_channels: int) -> None:
         super().__init__()
         self.lin1 = SplitLinear(in_channels, hidden_channels)
         self.lin2 = nn.Linear(hidden_channels, out_channels)
-
-    def reset_parameters(self) -> None:
-        self.lin1.reset_parameters()
-        self.lin2.reset_parameters()
 
     def forward(self, *parts: Tensor | Shared) -> Tensor:
         out: Tensor = self.lin2(activation(self.lin1(*parts)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -10,15 +12,17 @@ from torch import Tensor, nn
 from engnn import noise as noises
 from engnn.nn.conv import ENConv
 from engnn.nn.deep_set import PERMUTATION
-from engnn.nn.linear import SplitLinear
+from engnn.nn.linear import Module, SplitLinear
 from engnn.nn.orthogonal import ORTHOGONAL
-from engnn.nn.readout import SubsetReadout, Targets, link_targets, node_targets, subgraph_targets
-from engnn.nn.sets import Neighbours, Sets
+from engnn.nn.readout import SubsetReadout
+from engnn.sets import Level, Neighbours, Sets, as_targets
 
-Level = Literal["node", "link", "subgraph", "graph"]
-Variant = Literal["engnn", "mpnn", "nmpnn"]
 SYMMETRIES = {"permutation": PERMUTATION, "orthogonal": ORTHOGONAL, "none": PERMUTATION}
-PROBABILITIES = {"value": lambda out: out, "class": lambda out: out.softmax(-1), "binary": torch.sigmoid}
+PROBABILITIES: dict[str, Callable[[Tensor], Tensor]] = {
+    "value": lambda out: out,
+    "class": lambda out: out.softmax(-1),
+    "binary": torch.sigmoid,
+}
 
 
 class Prediction(NamedTuple):
@@ -28,7 +32,7 @@ class Prediction(NamedTuple):
     spread: Tensor
 
 
-class ENGNN(nn.Module):
+class ENGNN(Module):
     r"""The Equivariant Noise GNN of section "Architecture".
 
     :math:`X^{(0)}` is made of the node features and :math:`Z^{(0)}` of the noise, each by one Linear; then `num_layers`
@@ -39,15 +43,15 @@ class ENGNN(nn.Module):
         hidden_channels, out_channels: d, and the width of the answer.
         num_layers: how many message-passing layers.
         noise_channels, noise_dim: C and L.
-        noise: kind of noise, see `engnn.noise.sample`.
+        noise: kind of noise, see `engnn.noise.sample`; each is brought to mean square 1.
         symmetry: `permutation` of the noise channels (the paper), `orthogonal`, or `none` (noise as plain features).
-        variant: `engnn`; or the paper's ablations on the same code path, `mpnn` (the noise replaced by zero) and `nmpnn`
+        variant: `engnn`; or the paper's ablations on the same code path, `mpnn` (noise replaced by zero) and `nmpnn`
             (symmetry `none`).
         edge_dim: width of the edge features (None: there are none).
         level: what the answers are about; `node`, `link`, `subgraph` or `graph`.
-        output: what the answers are, and so what `predict` averages: a `value`, the logits of a `class`, or `binary` logits.
+        output: what answers are, which `predict` averages: a `value`, the logits of a `class`, or `binary` logits.
         noise_messages: whether layers also sum the neighbours' z (the paper's equations, as printed, do not).
-        degree, typical: a typical number of neighbours, and of nodes a graph; sums up to these sizes are plain, see `DeepSet`.
+        degree, typical: a typical number of neighbours, and of nodes a graph; sums of so many are plain, see `DeepSet`.
         dropout: on the node features and on what each layer adds to the invariant stream.
 
     >>> edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -67,7 +71,7 @@ class ENGNN(nn.Module):
         noise_dim: int,
         noise: str = "onehot+normal",
         symmetry: Literal["permutation", "orthogonal", "none"] = "permutation",
-        variant: Variant = "engnn",
+        variant: Literal["engnn", "mpnn", "nmpnn"] = "engnn",
         edge_dim: int | None = None,
         level: Level = "graph",
         output: Literal["value", "class", "binary"] = "value",
@@ -77,45 +81,21 @@ class ENGNN(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if variant == "nmpnn":
-            symmetry = "none"
-        self.in_channels, self.noise_channels = in_channels, noise_channels
-        self.noise, self.symmetry, self.variant = noise, symmetry, variant
-        self.level, self.output = level, output
-        group = SYMMETRIES[symmetry]
-        self.noise_features = len(noises.parse(noise))
-        plain = noise_channels * self.noise_features if symmetry == "none" else 0
+        self.symmetry = "none" if variant == "nmpnn" else symmetry
+        self.variant, self.level, self.output = variant, level, output
+        self.in_channels, self.noise_channels, self.noise = in_channels, noise_channels, noise
+        group = SYMMETRIES[self.symmetry]
+        self.kinds = len(noises.parse(noise))  # K, the features of a channel
+        plain = noise_channels * self.kinds if self.symmetry == "none" else 0
         self.lin_x = SplitLinear([in_channels, plain], hidden_channels)
-        self.lin_z = SplitLinear([self.noise_features], noise_dim, bias=group.bias)
+        self.lin_z = SplitLinear([self.kinds], noise_dim, bias=group.bias)
         self.norms = nn.ModuleList(nn.LayerNorm(hidden_channels) for _ in range(num_layers + 1))
-        self.convs = nn.ModuleList(
-            ENConv(
-                hidden_channels,
-                hidden_channels,
-                noise_dim,
-                noise_dim,
-                edge_dim=edge_dim,
-                noise_messages=noise_messages,
-                degree=degree,
-                typical=typical,
-                symmetry=group,
-            )
-            for _ in range(num_layers)
-        )
-        self.readout = SubsetReadout(
-            hidden_channels,
-            hidden_channels,
-            out_channels,
-            noise_dim,
-            whole=level == "graph",
-            typical=typical,
-            symmetry=group,
-        )
+        d = hidden_channels
+        layer = partial(ENConv, d, d, noise_dim, noise_dim, edge_dim=edge_dim, noise_messages=noise_messages)
+        self.convs = nn.ModuleList(layer(degree=degree, typical=typical, symmetry=group) for _ in range(num_layers))
+        whole = level == "graph"
+        self.readout = SubsetReadout(d, d, out_channels, noise_dim, whole=whole, typical=typical, symmetry=group)
         self.dropout = nn.Dropout(dropout)
-
-    def reset_parameters(self) -> None:
-        for module in (self.lin_x, self.lin_z, *self.norms, *self.convs, self.readout):
-            module.reset_parameters()
 
     def forward(
         self,
@@ -137,7 +117,7 @@ class ENGNN(nn.Module):
             edge_index: `[2, m]`; an undirected edge is there twice.
             edge_attr: `[m, edge_dim]`.
             batch: `[n]`, the graph of each node; one graph when None.
-            targets: node ids `[T]` (all nodes when None); pairs `[2, T]`; for subgraphs `(nodes, index)` or
+            targets: node ids `[T]` or a mask `[n]` (all nodes when None); pairs `[2, T]`; `(nodes, index)` or
                 `(nodes, index, T)`, where `nodes[i]` belongs to subgraph `index[i]`; none for graphs.
             noise: the noise itself, `[n, C]` (`[n, C, K]` for a sum of K kinds); or a seed; or None, for a seed drawn
                 from torch's global generator.
@@ -146,22 +126,18 @@ class ENGNN(nn.Module):
             graph_id: `[size]`, what the graphs are called, so that a seed gives a graph the same noise in every batch.
         """
         n = self._count_nodes(x, edge_index, batch, noise, num_nodes)
-        like = self.lin_x.weight
-        if batch is None:
-            batch = torch.zeros(n, dtype=torch.long, device=like.device)
-            size = 1
-        graphs = Sets.of(batch, size)
-        neighbours = Neighbours.from_edges(edge_index, n)
-        z = self._noise(noise, n, batch, graph_id)
+        features = self.lin_x.weight.new_zeros(n, 0) if x is None else self.dropout(x)
+        noise = self._noise(noise, n, batch, graph_id)
+        graphs, neighbours = Sets.given(batch, size, features), Neighbours.from_edges(edge_index, n)
 
-        features = like.new_zeros(n, 0) if x is None else self.dropout(x)
-        plain = z.flatten(1) if self.symmetry == "none" else like.new_zeros(n, 0)
-        x = self.lin_x(features, plain)  # X⁽⁰⁾
-        z = self.lin_z(torch.zeros_like(z) if self.symmetry == "none" else z)  # Z⁽⁰⁾
+        if self.symmetry == "none":
+            x, z = self.lin_x(features, noise.flatten(1)), self.lin_z(torch.zeros_like(noise))
+        else:
+            x, z = self.lin_x(features, features[:, :0]), self.lin_z(noise)  # X⁽⁰⁾, Z⁽⁰⁾
         for norm, conv in zip(self.norms, self.convs, strict=False):
             dx, dz = conv(norm(x), z, neighbours, edge_attr, graphs)
             x, z = x + self.dropout(dx), z + dz
-        out: Tensor = self.readout(self.norms[-1](x), z, graphs, self._targets(targets, n, batch))
+        out: Tensor = self.readout(self.norms[-1](x), z, graphs, as_targets(self.level, targets, graphs.owner))
         return out
 
     @torch.no_grad()
@@ -171,27 +147,16 @@ class ENGNN(nn.Module):
         `data` is a PyG `Data` or `Batch`: `x`, `edge_index`, `edge_attr`, `batch`, `targets` (for links
         `edge_label_index` serves too) and `graph_id` are used, where they are there.
         """
-        training = self.training
+        given = {name: getattr(data, name, None) for name in ("edge_attr", "batch", "targets", "graph_id")}
+        if given["targets"] is None and self.level == "link":
+            given["targets"] = getattr(data, "edge_label_index", None)
+        n, ptr, training = int(data.num_nodes), getattr(data, "ptr", None), self.training
         self.eval()
-        targets = getattr(data, "targets", None)
-        if targets is None and self.level == "link":
-            targets = getattr(data, "edge_label_index", None)
-        graph_id = getattr(data, "graph_id", None)
-        n, batch = int(data.num_nodes), getattr(data, "batch", None)
-        size = None if batch is None else int(data.num_graphs)
         answers = []
         for draw in range(draws):
-            noise = self.sample_noise(n, seed=seed, draw=draw, batch=batch, graph_id=graph_id)
-            out = self(
-                data.x,
-                data.edge_index,
-                edge_attr=getattr(data, "edge_attr", None),
-                batch=batch,
-                targets=targets,
-                noise=noise,
-                num_nodes=n,
-                size=size,
-            )
+            noise = self.sample_noise(n, seed=seed, draw=draw, batch=given["batch"], graph_id=given["graph_id"])
+            size = None if ptr is None else len(ptr) - 1
+            out = self(data.x, data.edge_index, **given, noise=noise, num_nodes=n, size=size)
             answers.append(PROBABILITIES[self.output](out))
         self.train(training)
         stack = torch.stack(answers)
@@ -207,63 +172,32 @@ class ENGNN(nn.Module):
         graph_id: Tensor | None = None,
     ) -> Tensor:
         """Noise of this model's kind, `[n, C]` or `[n, C, K]`, on its device and in its precision."""
-        return noises.sample(
-            self.noise,
-            num_nodes,
-            self.noise_channels,
-            seed=seed,
-            draw=draw,
-            batch=batch,
-            graph_id=graph_id,
-            device=self.lin_x.weight.device,
-            dtype=self.lin_x.weight.dtype,
-        )
+        like = self.lin_x.weight
+        noise = partial(noises.sample, self.noise, num_nodes, self.noise_channels, seed=seed, draw=draw)
+        return noise(batch=batch, graph_id=graph_id, device=like.device, dtype=like.dtype)
 
-    def _noise(self, noise: Tensor | int | None, n: int, batch: Tensor, graph_id: Tensor | None) -> Tensor:
-        shape = (n, self.noise_channels, self.noise_features)
+    def _noise(self, noise: Tensor | int | None, n: int, batch: Tensor | None, graph_id: Tensor | None) -> Tensor:
+        """The noise `[n, C, K]` that was given or asked for, brought to mean square 1."""
+        shape = (n, self.noise_channels, self.kinds)
         if self.variant == "mpnn":
             return self.lin_x.weight.new_zeros(shape)
-        if noise is None:
-            noise = self.sample_noise(n, seed=torch.randint(2**62, ()), batch=batch, graph_id=graph_id)
-        elif isinstance(noise, int):
-            noise = self.sample_noise(n, seed=noise, batch=batch, graph_id=graph_id)
-        if noise.numel() != n * self.noise_channels * self.noise_features or noise.shape[:2] != shape[:2]:
-            wanted = list(shape[: 2 if self.noise_features == 1 else 3])
+        if not isinstance(noise, Tensor):
+            seed = torch.randint(2**62, ()) if noise is None else noise
+            noise = self.sample_noise(n, seed=seed, batch=batch, graph_id=graph_id)
+        if noise.shape not in (shape, shape[: 2 + (self.kinds > 1)]):
             raise ValueError(
-                f"noise has shape {list(noise.shape)}, but this model takes {wanted}: {n} nodes, "
-                f"noise_channels={self.noise_channels}, one feature for each kind in {self.noise!r}"
+                f"noise has shape {list(noise.shape)}, but this model takes {list(shape[: 2 + (self.kinds > 1)])}: "
+                f"{n} nodes, noise_channels={self.noise_channels}, one feature for each kind in {self.noise!r}"
             )
-        return noise.reshape(shape)
+        return noise.reshape(shape) * noise.new_tensor(noises.scales(self.noise, self.noise_channels))
 
     def _count_nodes(
         self, x: Tensor | None, edge_index: Tensor, batch: Tensor | None, noise: Tensor | int | None, n: int | None
     ) -> int:
-        if (x is None) != (self.in_channels == 0):
+        if (0 if x is None else x.size(-1)) != self.in_channels:
             given = "no x was given" if x is None else f"x has {x.size(-1)} columns"
-            raise ValueError(f"in_channels={self.in_channels}, but {given}; pass x=None exactly when in_channels=0")
-        if x is not None and x.size(-1) != self.in_channels:
-            raise ValueError(f"in_channels={self.in_channels}, but x has {x.size(-1)} columns; make the two agree")
-        if x is not None:
-            return x.size(0)
-        if n is not None:
-            return n
-        if batch is not None:
-            return batch.size(0)
-        if isinstance(noise, Tensor):
-            return noise.size(0)
-        return 1 + int(edge_index.max()) if edge_index.numel() else 0
-
-    def _targets(self, targets: Any, n: int, batch: Tensor) -> Targets | None:
-        if self.level == "graph":
-            if targets is not None:
-                raise ValueError("a model of level 'graph' answers for every graph and takes no targets")
-            return None
-        if self.level == "subgraph":
-            if not isinstance(targets, tuple):
-                raise ValueError("a model of level 'subgraph' needs targets=(nodes, index) or (nodes, index, number)")
-            return subgraph_targets(targets[0], targets[1], targets[2] if len(targets) > 2 else None, batch)
-        if self.level == "link":
-            if targets is None or targets.dim() != 2 or targets.size(0) != 2:
-                raise ValueError("a model of level 'link' needs targets of shape [2, T], one pair a column")
-            return link_targets(targets, batch)
-        return node_targets(torch.arange(n, device=batch.device) if targets is None else targets, batch)
+            raise ValueError(f"in_channels={self.in_channels}, but {given}; make the two agree (0 and x=None: none)")
+        for known in (x, batch, noise):
+            if isinstance(known, Tensor):
+                return known.size(0)
+        return n if n is not None else 1 + int(edge_index.max()) if edge_index.numel() else 0
