@@ -42,16 +42,22 @@ def write_through(path: Path, content: bytes) -> None:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line to a file that other processes may be adding to; it comes out whole, also after one that did not."""
-    with storage(path, len(line)), path.open("ab+") as file:
+    """Add a line to a file that other processes may be adding to: it is there whole, or not at all.
+
+    Of a writer that was killed half a line may be left; it is closed, and stays unreadable by itself.
+    """
+    with storage(path, len(line)), path.open("ab+", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         end = file.seek(0, os.SEEK_END)
-        broken = False
-        if end:
-            file.seek(end - 1)
-            broken = file.read(1) != b"\n"  # a writer was killed: its line is closed, and stays unreadable
-        os.write(file.fileno(), b"\n" * broken + line.encode() + b"\n")
-        os.fsync(file.fileno())
+        file.seek(max(0, end - 1))
+        content = b"\n" * (file.read(1) not in (b"", b"\n")) + line.encode() + b"\n"
+        try:
+            while content:
+                content = content[file.write(content) :]
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(end)
+            raise
 
 
 def sync(folder: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from engnn.errors import InputError, Stopped
+from engnn.errors import NotFinite, Stopped
 from engnn.tasks.batch import Batch, Batches
 from engnn.tasks.task import Task
 from engnn.train import finite
@@ -51,7 +51,7 @@ class Watch(Protocol):
         """After each step."""
 
     def epoch(self, row: Row) -> None:
-        """After each epoch; may raise to end the run."""
+        """After each epoch, with its line of `metrics.jsonl`; what it raises ends the run."""
 
 
 class Training:
@@ -153,14 +153,14 @@ class Training:
         batch = self.batches[now.batch]
         self.model.train()
         self.optimizer.zero_grad()
-        total, count = self._loss(batch)
+        total, count = self._loss(self.run, batch)
         numbers = share.sum(torch.stack([total.detach().double(), count.double(), count.new_tensor(float(stopping))]))
         (total / numbers[1].clamp(min=1)).backward()  # type: ignore[no-untyped-call]
         share.sum_gradients(self.model.parameters())
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), train.clip or math.inf)
         loss, answers, stop, size = torch.cat([numbers, norm.double()[None]]).tolist()
         if not (math.isfinite(loss) and math.isfinite(size)):
-            raise InputError(self._diagnosis(batch, loss))
+            raise NotFinite(self._diagnosis(batch, loss))
         self.optimizer.step()
         if self.average is not None:
             _follow(self.average, self.model, train.average)
@@ -182,7 +182,7 @@ class Training:
         train = self.config.train
         return self.task.epoch(self.now.epoch, train.batch_size, seed=self.config.seed, share=self.processes.share)
 
-    def _loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """The sum of the losses of a batch's known answers, and their number."""
         if batch.y is None or not len(batch.rows):  # this process has no share in the batch
             nothing = torch.stack([one.sum() for one in self.model.parameters()]).sum() * 0
@@ -190,7 +190,7 @@ class Training:
         train, seed, number = self.config.train, self.config.seed, self.now.step
         torch.manual_seed(word(seed, STEP + number))
         with torch.autocast(self.task.device.type, torch.bfloat16, enabled=train.precision == "bfloat16"):
-            out = answer(self.run, batch, seed=seed, draw=number)
+            out = answer(model, batch, seed=seed, draw=number)
         return self.task.answer.loss(out, batch.y)
 
     def _finish_epoch(self, check: Callable[[], None]) -> Row:
@@ -199,7 +199,10 @@ class Training:
         last = now.epoch + 1 == train.epochs
         if last or (now.epoch + 1) % train.evaluate_every == 0:
             model = self.average if self.average is not None else self.model
-            valid = self.task.score("valid", self._answers(model, check))
+            answers = self._answers(model, check)
+            if not answers.isfinite().all():
+                raise NotFinite(f"step {now.step}: answers to the valid part are not finite. {self._mend()}")
+            valid = self.task.score("valid", answers)
             if self.task.metric.better(valid, now.best):
                 now.best, now.best_epoch = valid, now.epoch + 1
                 self.best = {name: one.clone() for name, one in model.state_dict().items()}
@@ -227,7 +230,7 @@ class Training:
     def _check_weights(self) -> None:
         for name, one in self.model.named_parameters():
             if not one.isfinite().all():
-                raise InputError(
+                raise NotFinite(
                     f"step {self.now.step}: the weights {name} are no longer finite, so no checkpoint is made of them. "
                     f"{self._mend()}"
                 )
@@ -240,7 +243,7 @@ class Training:
             f"step {now.step + 1} (epoch {now.epoch + 1}, batch {now.batch + 1} of {len(self.batches)}, "
             f"graph(s) {', '.join(map(str, graphs))}{more})"
         )
-        layer = finite.first_layer(self.model, lambda: self._loss(batch))
+        layer = finite.first_layer(self.model, lambda: self._loss(self.model, batch))
         if layer is not None:
             what = f"the loss is {loss}, and the first layer whose output is not finite is {layer}"
         elif not math.isfinite(loss):

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -55,21 +55,28 @@ def train(
     resume: bool = False,
     watch: Watch | None = None,
     processes: Processes | None = None,
+    parts: Sequence[str] = PARTS,
 ) -> dict[str, Any]:
-    """Train, score and write the run into `folder` (nowhere when None); the record of it.
+    """Train, score `parts`, and write the run into `folder`; the record of it.
 
     With `resume` it goes on from what the folder holds. A run that was stopped by a signal raises `Stopped`.
+
+    One trial of a search is a call without a folder: nothing is written, no signal is caught, and the record comes
+    back. `watch.epoch(row)` is called after each epoch with that line of `metrics.jsonl` (`row["epoch"]`,
+    `row["valid"]`, `row["best"]`, …), so it is the place to prune: what it raises ends the run and comes through as it
+    is. Of a search, give `parts=("valid",)`: the test part is then never looked at. A loss, gradient or answer that is
+    not finite raises `NotFinite` (an `InputError`).
     """
     processes = processes or Processes()
-    torch.use_deterministic_algorithms(config.train.deterministic)
     config = settled(config, dataset)
     device = processes.device(config.train.device)
+    deterministic(config.train.deterministic)
     task = task_of(dataset, metric=config.metric, device=device)
     task.check()
+    training = Training(task, config, processes)
     if folder is None:
-        training = Training(task, config, processes)
         training.fit(watch=watch)
-        return _finish(training)
+        return _finish(training, parts)
     if processes.first:
         begin(folder, config, resume=resume)
     processes.wait()
@@ -77,7 +84,6 @@ def train(
         done = _read_record(folder) if resume else None
         if done is not None:
             return done
-        training = Training(task, config, processes)
         if (found := checkpoint.load(folder / CHECKPOINT)) is not None:
             training.restore(*found)
         processes.wait()
@@ -92,9 +98,16 @@ def train(
                 raise Stopped
 
         training.fit(save=save, watch=rows, stopping=asked)
-        said = _finish(training, folder, check)
+        said = _finish(training, parts, folder, check)
         processes.wait()
         return said
+
+
+def deterministic(wanted: bool) -> None:
+    """Refuse operations whose result may differ between two runs, or allow them."""
+    if wanted:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS is deterministic with it alone
+    torch.use_deterministic_algorithms(wanted)
 
 
 def begin(folder: Path, config: Config, *, resume: bool) -> None:
@@ -172,15 +185,17 @@ class Rows:
             self.watch.step(now, batches, loss)
 
     def epoch(self, row: dict[str, Any]) -> None:
-        text = json.dumps(row) + "\n"
+        text = json.dumps(row, allow_nan=False) + "\n"
         with durable.storage(self.path, len(text)), self.path.open("a") as file:
             file.write(text)
         if self.watch is not None:
             self.watch.epoch(row)
 
 
-def _finish(training: Training, folder: Path | None = None, check: Callable[[], None] = lambda: None) -> dict[str, Any]:
-    """Score the chosen weights on all parts, averaged over the run's draws; write model, answers and record."""
+def _finish(
+    training: Training, parts: Sequence[str], folder: Path | None = None, check: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
+    """Score the chosen weights on some parts, averaged over the run's draws; write model, answers and record."""
     task, config = training.task, training.config
     answers = {
         part: mean_answers(
@@ -193,7 +208,7 @@ def _finish(training: Training, folder: Path | None = None, check: Callable[[], 
             processes=training.processes,
             check=check,
         )
-        for part in PARTS
+        for part in parts
         if task.has(part)
     }
     said = record(training, {part: task.score(part, mean.mean) for part, mean in answers.items()})
