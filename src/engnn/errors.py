@@ -19,10 +19,6 @@ class InputError(ValueError):
         super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
 
 
-class NotFinite(InputError):
-    """A loss, a gradient or an answer that is not a finite number: no later step could mend the model."""
-
-
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint that names the known word nearest to `word`, or lists them all.
 

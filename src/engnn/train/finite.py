@@ -8,6 +8,12 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from engnn.errors import InputError
+
+
+class NotFinite(InputError):
+    """A loss, a gradient or an answer that is not a finite number: no later step could mend the model."""
+
 
 def first_layer(model: nn.Module, run: Callable[[], object]) -> str | None:
     """The first layer, in the order of computation, whose output is not finite while `run` runs the model.

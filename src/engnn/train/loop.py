@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from engnn.errors import NotFinite, Stopped
+from engnn.errors import Stopped
 from engnn.tasks.batch import Batch, Batches
 from engnn.tasks.task import Task
 from engnn.train import finite
@@ -160,7 +160,7 @@ class Training:
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), train.clip or math.inf)
         loss, answers, stop, size = torch.cat([numbers, norm.double()[None]]).tolist()
         if not (math.isfinite(loss) and math.isfinite(size)):
-            raise NotFinite(self._diagnosis(batch, loss))
+            raise finite.NotFinite(self._diagnosis(batch, loss))
         self.optimizer.step()
         if self.average is not None:
             _follow(self.average, self.model, train.average)
@@ -201,7 +201,7 @@ class Training:
             model = self.average if self.average is not None else self.model
             answers = self._answers(model, check)
             if not answers.isfinite().all():
-                raise NotFinite(f"step {now.step}: answers to the valid part are not finite. {self._mend()}")
+                raise finite.NotFinite(f"step {now.step}: answers to the valid part are not finite. {self._mend()}")
             valid = self.task.score("valid", answers)
             if self.task.metric.better(valid, now.best):
                 now.best, now.best_epoch = valid, now.epoch + 1
@@ -230,7 +230,7 @@ class Training:
     def _check_weights(self) -> None:
         for name, one in self.model.named_parameters():
             if not one.isfinite().all():
-                raise NotFinite(
+                raise finite.NotFinite(
                     f"step {self.now.step}: the weights {name} are no longer finite, so no checkpoint is made of them. "
                     f"{self._mend()}"
                 )
