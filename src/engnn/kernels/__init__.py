@@ -1,0 +1,118 @@
+r"""Fused kernels: the sums and products of the layers, without the hidden rows in memory.
+
+Every costly step of a layer is one thing, a Linear over a concatenation (see `engnn.nn.linear`) and what becomes of it:
+
+.. math:: H_{i,c} = \textstyle\sum_p W_p\, part_p[i, c] + b + table[entry[i], c]
+
+itself (`product`), its second Linear (`linear`), or sums of it over channels (`sum_channels`) or over the rows of each
+set (`sum_sets`), after the activation (ReLU). The rows H are made a cache-full at a time, and again in the backward
+pass: what is kept are the inputs. Sums over neighbours are sparse products (`neighbour_sum`). `$ENGNN_KERNELS` chooses
+who computes them, `status` tells who does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from engnn.kernels import choice, ops, plain
+from engnn.kernels.choice import Choice
+from engnn.kernels.plain import Ending
+
+__all__ = ["Adjacency", "Choice", "Rows", "linear", "neighbour_sum", "product", "status", "sum_channels", "sum_sets"]
+
+
+class Rows(NamedTuple):
+    """The rows H, not yet made.
+
+    >>> rows = Rows((torch.ones(5, 3, 2), torch.ones(5, 4)), (0, 2), torch.ones(8, 6))
+    >>> sum_channels(rows).shape, linear(rows, torch.ones(7, 8)).shape
+    (torch.Size([5, 8]), torch.Size([5, 3, 7]))
+    """
+
+    parts: Sequence[Tensor]  # [n, C, K_p]; or [n, K_p], which every channel gets
+    columns: Sequence[int]  # where in the weight's columns each part's begin
+    weight: Tensor  # [H, K]
+    bias: Tensor | None = None  # [H]
+    table: Tensor | None = None  # [T, C, H] or [T, H]
+    entry: Tensor | None = None  # [n], the row of the table that each row gets; None: all get its one row
+
+
+def product(rows: Rows) -> Tensor:
+    """H: `[n, C, H]`, or `[n, H]` where nothing has channels."""
+    return _apply(rows, Ending.PRODUCT)
+
+
+def linear(rows: Rows, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """W₂ relu(H) + b₂: `[n, C, out]`, or `[n, out]`."""
+    return _apply(rows, Ending.LINEAR, weight, bias)
+
+
+def sum_channels(rows: Rows) -> Tensor:
+    """Σ_c relu(H_c): `[n, H]`. Where nothing has channels, relu(H)."""
+    return _apply(rows, Ending.CHANNELS)
+
+
+def sum_sets(rows: Rows, owner: Tensor | None, num: int) -> Tensor:
+    """Σ relu(H_i) over the rows `owner[i] = s` of each set s, all when None: `[num, C, H]`, or `[num, H]`."""
+    return _apply(rows, Ending.SETS, owner=owner, num=num)
+
+
+class Adjacency(NamedTuple):
+    """Edges sorted both ways: those into i come from `source[pointer[i]:pointer[i+1]]`; and the same turned round."""
+
+    pointer: Tensor
+    source: Tensor
+    back_pointer: Tensor
+    back_source: Tensor
+
+    @classmethod
+    def of(cls, source: Tensor, target: Tensor, num_nodes: int) -> Adjacency:
+        """Built once a batch.
+
+        >>> Adjacency.of(torch.tensor([0, 2, 1]), torch.tensor([1, 1, 0]), 3).pointer.tolist()
+        [0, 1, 3, 3]
+        """
+        return cls(*_compressed(source, target, num_nodes), *_compressed(target, source, num_nodes))
+
+
+def neighbour_sum(values: Tensor, edges: Adjacency, scale: Tensor | None = None) -> Tensor:
+    """scale[i] · Σ of `values` `[n, …]` over the nodes with an edge into i. Nothing is built for each edge."""
+    if choice.chosen(values.device.type).name == "off":
+        total = plain.neighbour_sum(values, edges.pointer, edges.source, None, None)
+        return total if scale is None else total * scale.view(-1, *[1] * (values.dim() - 1))
+    out: Tensor = ops.neighbour_sum(values, *edges, None, scale)
+    return out
+
+
+def status(device: str = "cpu") -> Choice:
+    """What computes on a device, and why.
+
+    >>> status().name in ("cpp", "torch", "off", "triton")
+    True
+    """
+    found: Choice = choice.chosen(device)
+    return found
+
+
+def _apply(
+    rows: Rows,
+    ending: Ending,
+    weight2: Tensor | None = None,
+    bias2: Tensor | None = None,
+    owner: Tensor | None = None,
+    num: int = 1,
+) -> Tensor:
+    if choice.chosen(rows.weight.device.type).name == "off":
+        return plain.end(plain.hidden(*rows), ending, weight2, bias2, owner, num)
+    out: Tensor = ops.rows(*rows, weight2, bias2, owner, num, int(ending))
+    return out
+
+
+def _compressed(source: Tensor, target: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
+    order = target.argsort(stable=True)
+    counts = target.new_zeros(num_nodes + 1).index_add_(0, target + 1, torch.ones_like(target))
+    return counts.cumsum(0), source[order].contiguous()

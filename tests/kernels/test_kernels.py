@@ -1,0 +1,159 @@
+"""Every implementation of the operators against the formulas written out, in double precision, forward and backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+from torch import Tensor
+
+from engnn import kernels
+from engnn.kernels import Adjacency, Rows, linear, neighbour_sum, ops, product, sum_channels, sum_sets
+
+WAYS = ["torch", "cpp"]
+N, C, L, D, H, OUT, SETS = 23, 5, 6, 3, 11, 7, 4
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """One after the other, each implementation that this machine has."""
+    monkeypatch.setenv("ENGNN_KERNELS", request.param)
+    found = kernels.status()
+    if found.name != request.param:
+        pytest.skip(f"kernels: {request.param} cannot be had here ({found.reason})")
+    return str(request.param)
+
+
+def make(*shape: int, seed: int) -> Tensor:
+    values = torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    return values.requires_grad_()
+
+
+def owners(n: int = N, sets: int = SETS) -> Tensor:
+    """The last set is empty."""
+    return torch.randint(0, sets - 1, (n,), generator=torch.Generator().manual_seed(1))
+
+
+def shapes() -> Iterator[tuple[str, Rows]]:
+    """Rows of every kind: with and without channels, bias and table; the table with and without channels."""
+    z, a, x = make(N, C, L, seed=2), make(N, C, L, seed=3), make(N, D, seed=4)
+    weight, bias = make(H, 2 * L + D, seed=5), make(H, seed=6)
+    yield "one part", Rows((z,), (L,), weight)
+    yield "wide and narrow parts", Rows((z, x, a), (0, 2 * L, L), weight, bias)
+    yield "a table for every channel", Rows((z, x), (0, 2 * L), weight, bias, make(SETS, C, H, seed=7), owners())
+    yield "a table for all channels", Rows((z,), (0,), weight, bias, make(SETS, H, seed=8), owners())
+    yield "a table of one row", Rows((z,), (0,), weight, None, make(1, C, H, seed=9))
+    yield "no channels", Rows((x,), (2 * L,), weight, bias)
+    yield "no channels, with a table", Rows((x,), (2 * L,), weight, bias, make(SETS, H, seed=10), owners())
+    yield "channels from the table alone", Rows((x,), (2 * L,), weight, bias, make(SETS, C, H, seed=11), owners())
+    empty = (make(0, C, L, seed=2), make(0, D, seed=2))
+    yield "no rows", Rows(empty, (0, 2 * L), weight, bias)
+
+
+W2, B2 = make(OUT, H, seed=12), make(OUT, seed=13)
+ENDINGS: dict[str, Callable[[Rows], Tensor]] = {
+    "product": product,
+    "linear": lambda rows: linear(rows, W2, B2),
+    "linear without bias": lambda rows: linear(rows, W2),
+    "sum over channels": sum_channels,
+    "sum over sets": lambda rows: sum_sets(rows, owners(rows.parts[0].size(0)), SETS),
+    "sum over all": lambda rows: sum_sets(rows, None, 1),
+}
+
+
+def leaves(rows: Rows) -> list[Tensor]:
+    tensors = (*rows.parts, rows.weight, rows.bias, rows.table, W2, B2)
+    return [t for t in tensors if t is not None]
+
+
+def written_out(rows: Rows, ending: str) -> Tensor:
+    """The formula as the documentation gives it, on concatenations and one row of H after the other."""
+    channels = {t.size(1) for t in (*rows.parts, *([] if rows.table is None else [rows.table])) if t.dim() == 3}
+    count, n = (channels or {1}).pop(), rows.parts[0].size(0)
+    hidden = []
+    for i in range(n):
+        for c in range(count):
+            row = torch.zeros(H, dtype=torch.float64) if rows.bias is None else rows.bias
+            for part, at in zip(rows.parts, rows.columns, strict=True):
+                row = row + rows.weight[:, at : at + part.size(-1)] @ (part[i, c] if part.dim() == 3 else part[i])
+            if rows.table is not None:
+                entry = rows.table[0 if rows.entry is None else int(rows.entry[i])]
+                row = row + (entry[c] if entry.dim() == 2 else entry)
+            hidden.append(row)
+    inner = torch.stack(hidden) if hidden else rows.weight.sum() * torch.zeros(0, H, dtype=torch.float64)
+    wide = any(t.dim() == 3 for t in (*rows.parts, rows.table) if t is not None)
+    inner = inner.view(n, count, H) if wide else inner
+    if ending == "product":
+        return inner
+    inner = inner.clamp(min=0)
+    if ending.startswith("linear"):
+        return inner @ W2.t() + (0 if "without" in ending else B2)
+    if ending == "sum over channels":
+        return inner.sum(1) if wide else inner
+    owner = owners(n) if ending == "sum over sets" else torch.zeros(n, dtype=torch.long)
+    sets = SETS if ending == "sum over sets" else 1
+    return torch.stack([inner[owner == s].sum(0) for s in range(sets)])
+
+
+def gradients(out: Tensor, inputs: list[Tensor]) -> list[Tensor]:
+    weights = torch.linspace(-1, 2, out.numel(), dtype=torch.float64).view(out.shape)
+    found = torch.autograd.grad(out, inputs, weights, allow_unused=True, materialize_grads=True)
+    return list(found)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("rows", [pytest.param(rows, id=name) for name, rows in shapes()])
+def test_values_and_gradients_are_those_of_the_formula(way: str, rows: Rows, ending: str) -> None:
+    out, expected = ENDINGS[ending](rows), written_out(rows, ending)
+    torch.testing.assert_close(out, expected, rtol=1e-12, atol=1e-12)
+    for got, want in zip(gradients(out, leaves(rows)), gradients(expected, leaves(rows)), strict=True):
+        torch.testing.assert_close(got, want, rtol=1e-11, atol=1e-11)
+
+
+def graph(n: int = N, m: int = 60) -> tuple[Tensor, Tensor]:
+    """Edges in no order, some of them twice; the last node has none."""
+    return torch.randint(0, n - 1, (2, m), generator=torch.Generator().manual_seed(5)).unbind(0)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("shape", [(N, C, L), (N, D), (N,)])
+def test_neighbour_sum_is_the_product_with_the_adjacency_matrix(way: str, shape: tuple[int, ...], scaled: bool) -> None:
+    source, target = graph()
+    dense = torch.zeros(N, N, dtype=torch.float64).index_put_(
+        (target, source), torch.ones(60).double(), accumulate=True
+    )
+    scale = make(N, seed=3).detach() if scaled else None
+    values = make(*shape, seed=2)
+    expected = torch.einsum("ij,j...->i...", dense if scale is None else scale[:, None] * dense, values)
+    out = neighbour_sum(values, Adjacency.of(source, target, N), scale)
+    torch.testing.assert_close(out, expected, rtol=1e-13, atol=1e-13)
+    torch.testing.assert_close(gradients(out, [values]), gradients(expected, [values]), rtol=1e-13, atol=1e-13)
+
+
+def test_neighbour_sum_without_edges_is_zero(way: str) -> None:
+    none = torch.zeros(0, dtype=torch.long)
+    assert not neighbour_sum(make(3, C, L, seed=1), Adjacency.of(none, none, 3)).any()
+
+
+def test_operators_keep_the_contract_of_torch(way: str) -> None:
+    """Schema, fake, gradient and the tracing of dynamic sizes, as `torch.library.opcheck` tries them."""
+    rows = dict(shapes())["a table for every channel"]
+    for ending, (second, bias, by) in enumerate([(None,) * 3, (W2, B2, None), (None,) * 3, (None, None, owners())]):
+        torch.library.opcheck(ops.rows, (*rows, second, bias, by, SETS if by is not None else 1, ending))
+    edges = Adjacency.of(*graph(), N)
+    torch.library.opcheck(ops.neighbour_sum, (make(N, C, L, seed=2), *edges, None, make(N, seed=3).detach()))
+
+
+def test_compiled_whole_and_for_every_size(way: str) -> None:
+    def layer(z: Tensor, weight: Tensor, owner: Tensor, edges: Adjacency) -> Tensor:
+        return sum_sets(Rows((z, neighbour_sum(z, edges)), (0, L), weight), owner, SETS)
+
+    torch.compiler.reset()
+    compiled = torch.compile(layer, fullgraph=True, dynamic=True, backend="aot_eager")
+    for n in (N, 7, 40):
+        z, weight = make(n, C, L, seed=n), make(H, 2 * L, seed=2)
+        arguments = (z, weight, owners(n), Adjacency.of(*graph(n), n))
+        ours, theirs = compiled(*arguments), layer(*arguments)
+        torch.testing.assert_close(ours, theirs)
+        torch.testing.assert_close(gradients(ours, [z, weight]), gradients(theirs, [z, weight]))
