@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import engnn
 from engnn.errors import InputError, Stopped, nearest
 from engnn.train.commands import add_evaluate, add_predict, add_train
+from engnn.train.tune_command import add_tune
 
 if TYPE_CHECKING:
     Commands = _SubParsersAction[ArgumentParser]
@@ -29,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = ArgumentParser(prog="engnn", description="Equivariant noise for graph neural networks.")
     parser.add_argument("--version", action="version", version=f"engnn {engnn.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (add_train, add_evaluate, add_predict, _report, _data):
+    for add in (add_train, add_evaluate, add_predict, add_tune, _report, _data):
         add(commands)
     try:
         asked, unknown = parser.parse_known_args(argv)

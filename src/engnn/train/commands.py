@@ -27,7 +27,7 @@ RUNS = Path("runs")
 
 def add_train(commands: Commands) -> None:
     """`engnn train`."""
-    parser = _command(commands, "train", "train a model, score it and keep it", _train, "[DATA] [options]")
+    parser = command(commands, "train", "train a model, score it and keep it", _train, "[DATA] [options]")
     parser.add_argument("data", metavar="DATA", nargs="?", help="a dataset's name, or a path to your own files")
     parser.add_argument("--out", metavar="RUN", type=Path, help="the folder to write (a new one under runs)")
     parser.add_argument(
@@ -41,7 +41,7 @@ def add_train(commands: Commands) -> None:
 
 def add_evaluate(commands: Commands) -> None:
     """`engnn evaluate`."""
-    parser = _command(commands, "evaluate", "score a trained model, and how sure it is", _evaluate, "RUN [options]")
+    parser = command(commands, "evaluate", "score a trained model, and how sure it is", _evaluate, "RUN [options]")
     parser.add_argument("run", metavar="RUN", type=Path, help="the folder of a run")
     parser.add_argument("--data", metavar="DATA", help="other labelled data to score on (those of the run)")
     parser.add_argument("--part", default="test", help="train, valid or test (test)")
@@ -52,7 +52,7 @@ def add_evaluate(commands: Commands) -> None:
 
 def add_predict(commands: Commands) -> None:
     """`engnn predict`."""
-    parser = _command(commands, "predict", "what a trained model says of new data", _predict, "RUN DATA [options]")
+    parser = command(commands, "predict", "what a trained model says of new data", _predict, "RUN DATA [options]")
     parser.add_argument("run", metavar="RUN", type=Path, help="the folder of a run")
     parser.add_argument("data", metavar="DATA", help="a path to your own files, or a dataset's name")
     parser.add_argument("--out", metavar="FILE", type=Path, default=Path("predictions.csv"), help="(predictions.csv)")
@@ -91,14 +91,14 @@ def _train(asked: Namespace) -> None:
     if several and asked.out is None:
         raise InputError("several processes need to know of one folder: give --out")
     config, dataset, recipe = configured(asked)
-    folder = asked.out or new_folder(RUNS, _name(config), resume=asked.resume)
+    folder = asked.out or new_folder(RUNS, run_name(config), resume=asked.resume)
     processes = Processes()
     if not processes.first:
         train(config, dataset, folder, resume=asked.resume, processes=processes)
         return
-    _say(f"{dataset.name}: {config.task} task, {_sizes(dataset)}; recipe {recipe or 'none'}; writing {folder}")
+    say(f"{dataset.name}: {config.task} task, {_sizes(dataset)}; recipe {recipe or 'none'}; writing {folder}")
     for note in dataset.notes:
-        _say(f"note: {note}")
+        say(f"note: {note}")
     printed = Printed(config, config.metric)
     try:
         said = train(config, dataset, folder, resume=asked.resume, watch=printed, processes=processes)
@@ -125,15 +125,15 @@ def _evaluate(asked: Namespace) -> None:
         return
     one, many = said["at_1"], said["at_R"]
     print(
-        f"{said['metric']} on {said['part']}, {said['targets']} targets, {said['draws']} draws: {_shown(said['score'])}"
+        f"{said['metric']} on {said['part']}, {said['targets']} targets, {said['draws']} draws: {shown(said['score'])}"
     )
-    print(f"a single draw: {_shown(one['score'])}, standard error {_shown(said['standard_error'])}")
+    print(f"a single draw: {shown(one['score'])}, standard error {shown(said['standard_error'])}")
     if said["label_flip_rate"] is not None:
         print(f"labels that a single draw changes: {said['label_flip_rate']:.2%}")
         for key, name in {"nll": "negative log-likelihood", "brier": "Brier score", "ece": "calibration error"}.items():
-            print(f"{name}: {_shown(one[key])} at 1 draw, {_shown(many[key])} at {said['draws']}")
+            print(f"{name}: {shown(one[key])} at 1 draw, {shown(many[key])} at {said['draws']}")
     if said["converged"] is False:
-        _say(f"note: {said['draws']} draws were not enough to know the score to 10 %")
+        say(f"note: {said['draws']} draws were not enough to know the score to 10 %")
 
 
 def _predict(asked: Namespace) -> None:
@@ -144,7 +144,7 @@ def _predict(asked: Namespace) -> None:
     model = load(asked.run)
     dataset = model.open(asked.data)
     for note in dataset.notes:
-        _say(f"note: {note}")
+        say(f"note: {note}")
     found = model.predict(dataset, draws=asked.draws)
     found.to_csv(asked.out)
     targets = len(found.mean)
@@ -155,7 +155,7 @@ def _predict(asked: Namespace) -> None:
         print(f"{asked.out}: {targets} predictions, each the mean of {found.draws} draws")
 
 
-def _command(commands: Commands, name: str, summary: str, run: Any, usage: str) -> ArgumentParser:
+def command(commands: Commands, name: str, summary: str, run: Any, usage: str) -> ArgumentParser:
     parser = commands.add_parser(
         name, help=summary, description=summary, usage=f"engnn {name} {usage}", allow_abbrev=False
     )
@@ -165,7 +165,7 @@ def _command(commands: Commands, name: str, summary: str, run: Any, usage: str) 
 
 
 def _summary(folder: Path, said: dict[str, Any], out: Any) -> None:
-    scores = ", ".join(f"{part} {_shown(score)}" for part, score in said["scores"].items())
+    scores = ", ".join(f"{part} {shown(score)}" for part, score in said["scores"].items())
     rows = {
         f"{said['metric']} ({'higher' if said['higher_is_better'] else 'lower'} is better)": scores,
         "trained": f"{said['epochs']} epochs in {said['seconds']:.0f} s, best after {said['best_epoch']}",
@@ -186,16 +186,16 @@ def _sizes(dataset: Any) -> str:
     return ", ".join(f"{len(ids):,} {part}" for part, ids in dataset.split.items())
 
 
-def _name(config: Config) -> str:
+def run_name(config: Config) -> str:
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(config.data).name).strip("-.") or "run"
     return f"{name}-{config.seed}" if config.seed else name
 
 
-def _shown(score: float | None) -> str:
+def shown(score: float | None) -> str:
     return "undefined" if score is None else f"{score:.4g}"
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     print(f"engnn: {text}", file=sys.stderr)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from engnn.train.config import Config
-from engnn.train.loop import Progress, Row
+if TYPE_CHECKING:
+    from engnn.train.config import Config
+    from engnn.train.loop import Progress, Row
 
 LINES = 20  # at most so many, where the output is no terminal
 PAUSE = 0.1  # seconds between two changes of the line
@@ -50,7 +51,7 @@ class Printed:
     def _put(self, where: str, step: int, batches: int, loss: str) -> None:
         speed = self.steps / max(time.monotonic() - self.began, 1e-9)
         left = max(0, self.epochs * batches - step) / max(speed, 1e-9)
-        parts = [where, loss, self.score, f"{speed:.3g} steps/s", f"{_time(left)} left"]
+        parts = [where, loss, self.score, f"{speed:.3g} steps/s", f"{duration(left)} left"]
         line = "  ".join(filter(None, parts))
         if self.live:
             print(f"\r\x1b[K{line[:200]}", end="", flush=True, file=self.out)
@@ -58,10 +59,10 @@ class Printed:
             print(line, flush=True, file=self.out)
 
 
-def _time(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Seconds as people say them.
 
-    >>> _time(75), _time(8000)
+    >>> duration(75), duration(8000)
     ('1 min 15 s', '2 h 13 min')
     """
     whole = round(seconds)

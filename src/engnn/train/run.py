@@ -61,11 +61,11 @@ def train(
 
     With `resume` it goes on from what the folder holds. A run that was stopped by a signal raises `Stopped`.
 
-    One trial of a search is a call without a folder: nothing is written, no signal is caught, and the record comes
-    back. `watch.epoch(row)` is called after each epoch with that line of `metrics.jsonl` (`row["epoch"]`,
-    `row["valid"]`, `row["best"]`, …), so it is the place to prune: what it raises ends the run and comes through as it
-    is. Of a search, give `parts=("valid",)`: the test part is then never looked at. A loss, gradient or answer that is
-    not finite raises `NotFinite` (an `InputError`).
+    Without a folder nothing is written, no signal is caught, and the record comes back. `watch.epoch(row)` is called
+    after each epoch with that line of `metrics.jsonl` (`row["epoch"]`, `row["valid"]`, `row["best"]`, …), so it is the
+    place to prune: what it raises ends the run and comes through as it is. Of a search, give `parts=("valid",)`: the
+    test part is then never looked at. A loss, gradient or answer that is not finite raises `NotFinite` (an
+    `InputError`).
     """
     processes = processes or Processes()
     config = settled(config, dataset)
@@ -214,7 +214,8 @@ def _finish(
     said = record(training, {part: task.score(part, mean.mean) for part, mean in answers.items()})
     if folder is not None and training.processes.first:
         trained.save(folder, training)
-        trained.predictions(task, "test", answers["test"]).to_csv(folder / PREDICTIONS)
+        if "test" in answers:
+            trained.predictions(task, "test", answers["test"]).to_csv(folder / PREDICTIONS)
         durable.write_json(folder / RECORD, said)
     return said
 
