@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Callable, Iterable, Sequence
@@ -27,20 +28,20 @@ DONE, BUG, WRONG, STOPPED = range(4)
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command that `argv` (the process's own arguments when None) gives, and say how it ended."""
-    parser = ArgumentParser(prog="engnn", description="Equivariant noise for graph neural networks.")
-    parser.add_argument("--version", action="version", version=f"engnn {engnn.__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (add_train, add_evaluate, add_predict, add_tune, _report, _data):
-        add(commands)
     try:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C; training lets both wait for a step's end
+        parser = ArgumentParser(prog="engnn", description="Equivariant noise for graph neural networks.")
+        parser.add_argument("--version", action="version", version=f"engnn {engnn.__version__}")
+        commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+        for add in (add_train, add_evaluate, add_predict, _report, _data):
+            add(commands)
         asked, unknown = parser.parse_known_args(argv)
-    except SystemExit as stop:  # argparse has said why
-        return WRONG if stop.code else DONE
-    try:
         if unknown:
             raise InputError(_unknown(unknown[0], asked))
         asked.run(asked)
         sys.stdout.flush()
+    except SystemExit as stop:  # argparse has said why
+        return WRONG if stop.code else DONE
     except InputError as error:
         print(f"engnn: {error}", file=sys.stderr)
         return WRONG

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -86,7 +85,6 @@ def _train(asked: Namespace) -> None:
     from engnn.train.record import append
     from engnn.train.run import new_folder, train
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until there is anything to save
     several = int(os.environ.get("WORLD_SIZE", 1)) > 1
     if several and asked.out is None:
         raise InputError("several processes need to know of one folder: give --out")

@@ -83,4 +83,6 @@ def storage(path: Path, needed: int) -> Iterator[None]:
 
 
 def _existing(path: Path) -> Path:
-    return next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    """The path or the first folder above it that can be seen."""
+    path = path.absolute()
+    return next((parent for parent in (path, *path.parents) if os.path.exists(parent)), Path(path.anchor))

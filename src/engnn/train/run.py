@@ -113,7 +113,10 @@ def deterministic(wanted: bool) -> None:
 def begin(folder: Path, config: Config, *, resume: bool) -> None:
     """Make the folder ready for a run, or see that the run in it is this one."""
     path = folder / CONFIG
-    if path.exists():
+    with durable.storage(folder, len(options.written(config))):
+        begun = path.exists()
+        other = not begun and folder.exists() and not (folder.is_dir() and all(map(_ours, folder.iterdir())))
+    if begun:
         if not resume:
             raise InputError(f"{folder} holds a run already: go on with it by --resume, or give another --out")
         before = options.read_recipe(path)
@@ -125,7 +128,7 @@ def begin(folder: Path, config: Config, *, resume: bool) -> None:
                 "at first; to start another, give another --out"
             )
         return
-    if folder.exists() and (not folder.is_dir() or any(not _ours(one) for one in folder.iterdir())):
+    if other:
         raise InputError(f"{folder} is there already and holds something else: give another --out")
     with durable.storage(folder, len(options.written(config))):
         folder.mkdir(parents=True, exist_ok=True)
