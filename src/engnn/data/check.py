@@ -32,7 +32,7 @@ def check(data: Dataset | Graphs, where: str = "the data") -> tuple[str, ...]:
     """
     if isinstance(data, Graphs):
         return _check_graphs(data, where)
-    notes = list(_check_graphs(data.graphs, where))
+    notes = list(_check_graphs(data.graphs, where, "training edge" if data.links is not None else "edge"))
     if data.members is not None:
         _check_members(data.members, int(data.graphs.node_ptr[-1]), where)
     if data.y is not None:
@@ -84,7 +84,7 @@ def check_arrays(graph: Mapping[str, Array], where: str) -> None:
             )
 
 
-def _check_graphs(graphs: Graphs, where: str) -> tuple[str, ...]:
+def _check_graphs(graphs: Graphs, where: str, edge_name: str = "edge") -> tuple[str, ...]:
     if not len(graphs):
         raise InputError(f"{where} has no graphs: give one at the least")
     if (empty := torch.nonzero(graphs.num_nodes < 1)).numel():
@@ -118,7 +118,7 @@ def _check_graphs(graphs: Graphs, where: str) -> tuple[str, ...]:
     seen = torch.zeros(num_nodes, dtype=torch.bool)
     seen[edges + torch.repeat_interleave(graphs.node_ptr[:-1], graphs.num_edges)] = True
     alone = num_nodes - int(seen.sum())
-    return (f"{alone} node(s) have no edge",) if alone else ()
+    return (f"{alone} node(s) have no {edge_name}",) if alone else ()
 
 
 def _check_features(values: Tensor | None, levels: tuple[int, ...], rows: int, what: str) -> None:

@@ -23,6 +23,7 @@ Scheme = list[dict[str, Any]]
 
 LARGEST: Final = 1e18  # the square of anything larger is not a float32
 FEW: Final = 20  # more different values than this, fewer than two rows each, are names and no categories
+LISTED: Final = 20  # columns that a note names
 MAX_LEVELS: Final = 1000
 MAX_CELLS: Final = 1 << 29  # 2 GiB of float32
 CONSTANT: Final = 1e-12  # a spread below this share of the mean is rounding
@@ -61,19 +62,46 @@ def encode(
         if name not in columns:
             hint = f"; {nearest(name, columns)}" if columns else ""
             raise InputError(f"{where} has no column {name!r}, which the model was trained with{hint}")
-        block, told = _ENCODERS[entry["kind"]](columns[name], entry, place)
+        values = columns[name]
+        if isinstance(values, np.ndarray) and values.ndim == 2 and entry["kind"] != "block":
+            raise InputError(
+                f"{where}: {name!r} is an array of {values.shape[1]} column(s), taken as they are, and the model was "
+                f"trained with a {entry['kind']} of that name: give it in the form that it had then"
+            )
+        block, told = _ENCODERS[entry["kind"]](values, entry, place)
         if told:
             notes.append(f"{where}, column {name!r}: {told}")
         if block is not None:
             blocks.append(block)
-    if unused := [name for name in columns if name not in {entry["column"] for entry in scheme}]:
-        notes.append(f"{where}: not used, since the model was trained without: {', '.join(unused)}")
+    if unused := list(columns.keys() - {entry["column"] for entry in scheme}):
+        notes.append(f"{where}: not used, since the model was trained without: {_listed(sorted(unused))}")
     if not blocks:
         return None, tuple(notes)
     width = sum(block.shape[1] for block in blocks)
     if width * len(blocks[0]) > MAX_CELLS:
         raise InputError(f"{where}: {len(blocks[0])} rows of {width} features are too many: leave out columns")
     return np.concatenate(blocks, axis=1), tuple(notes)
+
+
+def check_scheme(scheme: object) -> None:
+    """Raise `InputError` unless it is a scheme, as `fit` makes them: it comes back from a model's file.
+
+    >>> check_scheme([{"column": "age", "kind": "number", "mean": 30.0}])
+    Traceback (most recent call last):
+    engnn.errors.InputError: the model's scheme is damaged at {'column': 'age', 'kind': 'number', 'mean': 30.0}: ...
+    """
+    for entry in scheme if isinstance(scheme, list) else [scheme]:
+        match entry:
+            case {"kind": "number", "column": str(), "mean": float() | int(), "std": float() | int()}:
+                sound = math.isfinite(entry["mean"]) and 0 < entry["std"] < math.inf
+            case {"kind": "category", "column": str(), "levels": [*levels]}:
+                sound = all(isinstance(level, str) for level in levels) and len(set(levels)) == len(levels)
+            case {"kind": "block", "column": str(), "width": int()} | {"kind": "constant", "column": str()}:
+                sound = True
+            case _:
+                sound = False
+        if not sound:
+            raise InputError(f"the model's scheme is damaged at {entry!r:.200}: save the model again")
 
 
 def described(scheme: Sequence[Mapping[str, Any]], where: str) -> tuple[str, ...]:
@@ -88,7 +116,7 @@ def described(scheme: Sequence[Mapping[str, Any]], where: str) -> tuple[str, ...
     for entry in scheme:
         more = f" ({len(entry['levels'])} levels)" if entry["kind"] == "category" else ""
         kinds.setdefault(entry["kind"], []).append(entry["column"] + more)
-    return tuple(f"{where}, columns " + told[kind].format(", ".join(names)) for kind, names in kinds.items())
+    return tuple(f"{where}, columns " + told[kind].format(_listed(names)) for kind, names in kinds.items())
 
 
 def numbers(name: str, values: Values, place: Place, forced: str | None = None) -> NDArray[np.float64] | None:
@@ -160,6 +188,10 @@ def _parsed(values: list[str]) -> tuple[NDArray[np.float64], list[int], bool]:
         else:
             found[row] = number
     return found, wrong, infinite
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:LISTED]) + f", and {len(names) - LISTED} more" * (len(names) > LISTED)
 
 
 def _shown(value: object) -> str:

@@ -16,6 +16,17 @@ from engnn.errors import InputError
 Array = NDArray[Any]
 
 
+def check_seed(seed: int) -> None:
+    """Raise `InputError` unless it is one.
+
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+    engnn.errors.InputError: seed -1 must be a whole number from 0 to 2^64 - 1
+    """
+    if not 0 <= seed < 2**64:
+        raise InputError(f"seed {seed} must be a whole number from 0 to 2^64 - 1")
+
+
 class Draws:
     """One stream of random numbers for each seed and purpose; streams are independent of one another.
 
@@ -25,8 +36,7 @@ class Draws:
     """
 
     def __init__(self, seed: int, purpose: int) -> None:
-        if not 0 <= seed < 2**64:
-            raise InputError(f"seed {seed} must be a whole number from 0 to 2^64 - 1")
+        check_seed(seed)
         self._words = np.random.Philox(key=np.array([seed, purpose], dtype=np.uint64)).random_raw
 
     def order(self, count: int) -> Array:

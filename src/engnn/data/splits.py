@@ -1,8 +1,6 @@
 """Who may be learnt from, chosen by and tested on: seeded splits of targets and of links, and the audit of any split.
 
-Every choice is a pure function of the seed and of the raw words of a Philox counter, which NumPy keeps the same on
-every machine and in every version; its higher-level draws (`permutation`, `choice`) carry no such promise and are not
-used.
+Every choice is a pure function of the seed, the same on every machine (see `engnn.data.draws`).
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ import torch
 from torch import Tensor
 
 from engnn.data.dataset import PARTS, Dataset, Links
+from engnn.data.draws import Draws
 from engnn.data.pairs import Ints, among, decoded, distinct, encoded
 from engnn.errors import InputError
 
@@ -48,7 +47,7 @@ def random_split(
         raise InputError(
             f"{len(ids)} targets cannot be split into {', '.join(PARTS)}: at least {len(PARTS)} are needed"
         )
-    order = torch.from_numpy(_shuffled(len(ids), seed, TARGETS))
+    order = torch.from_numpy(Draws(seed, TARGETS).order(len(ids)))
     if labels is None:
         sizes = _sizes(len(ids), fractions)
         dealt = list(torch.split(order, sizes))
@@ -94,7 +93,7 @@ def link_split(
             f"at least {len(PARTS)} are needed"
         )
     ends = np.cumsum(_sizes(len(known), fractions))[:-1]
-    train, valid, test = (known[np.sort(part)] for part in np.split(_shuffled(len(known), seed, EDGES), ends))
+    train, valid, test = (known[np.sort(part)] for part in np.split(Draws(seed, EDGES).order(len(known)), ends))
     wanted = [int(np.ceil(negatives * len(part))) for part in (valid, test)]
     for_valid, for_test = np.split(_non_edges(num_nodes, known, sum(wanted), seed), wanted[:1])
     return Links(*(_pairs(num_nodes, codes) for codes in (train, valid, for_valid, test, for_test)))
@@ -256,16 +255,6 @@ def _shares(fractions: Fractions) -> str:
     return "/".join(f"{100 * fraction:g}" for fraction in fractions)
 
 
-def _stream(seed: int, purpose: int) -> np.random.Philox:
-    if not 0 <= seed < 2**64:
-        raise InputError(f"seed {seed} must be a whole number from 0 to 2^64 - 1")
-    return np.random.Philox(key=np.array([seed, purpose], dtype=np.uint64))
-
-
-def _shuffled(count: int, seed: int, purpose: int) -> Ints:
-    return np.argsort(_stream(seed, purpose).random_raw(count), kind="stable")
-
-
 def _edges(num_nodes: int, edge_index: Tensor) -> Ints:
     """Codes of the undirected edges, each once and without self-loops, in ascending order."""
     ends = edge_index.numpy()
@@ -286,12 +275,11 @@ def _non_edges(num_nodes: int, known: Ints, count: int, seed: int) -> Ints:
     if pairs <= DENSE * (len(known) + count):
         every = encoded(np.stack(np.triu_indices(num_nodes, 1)), num_nodes)
         free = every[~among(every, known)]
-        return free[_shuffled(len(free), seed, NEGATIVES)[:count]]
-    stream = _stream(seed, NEGATIVES)
+        return free[Draws(seed, NEGATIVES).order(len(free))[:count]]
+    draws = Draws(seed, NEGATIVES)
     drawn = known[:0]
     while len(drawn) < count:
-        words = stream.random_raw(2 * (count - len(drawn)) + 16) % np.uint64(num_nodes**2)  # bias below n^2 / 2^64
-        first, second = np.divmod(words.astype(np.int64), num_nodes)
+        first, second = np.divmod(draws.below(num_nodes**2, 2 * (count - len(drawn)) + 16), num_nodes)
         codes = encoded(np.stack([first, second])[:, first != second], num_nodes)
         drawn = np.concatenate([drawn, codes[~among(codes, known)]])
         drawn = drawn[np.sort(np.unique(drawn, return_index=True)[1])]

@@ -14,6 +14,7 @@ from torch import Tensor
 from engnn.data import columns
 from engnn.data.check import check
 from engnn.data.dataset import Dataset, Graphs, Links, Members, Task, offsets
+from engnn.data.draws import check_seed
 from engnn.data.own.edges import Edges, read_edges, read_weights
 from engnn.data.own.labels import Answers, Bools, read_labels, read_split
 from engnn.data.own.links import in_training, read_pairs, split_edges, split_table
@@ -50,8 +51,11 @@ class Asked:
 
 def assemble(name: str, tables: Tables, *, task: Task | None, seed: int, scheme: Mapping[str, Any] | None) -> Dataset:
     """The dataset in these tables. With a `scheme` it is for a trained model: labels and splits may be absent."""
+    check_seed(seed)
     if scheme is not None and (lacking := [key for key in KEYS if key not in scheme]):
         raise InputError(f"the model's scheme has no {lacking[0]!r}: it is damaged; save the model again")
+    if scheme is not None:
+        columns.check_scheme([*scheme["nodes"], *scheme["edges"]])
     nodes = number_nodes(tables)
     if not nodes.ids:
         raise InputError(f"{nodes.listed_in} lists no nodes: a graph needs one at the least")
