@@ -21,16 +21,15 @@ PROGRAM = Path(__file__).with_name("saving.py")
 
 def test_killed_while_saving_it_never_leaves_an_unreadable_state(engnn: Any, tmp_path: Path) -> None:
     folder, moments, last, seen = tmp_path / "checkpoint", random.Random(0), -1, set()
-    began = time.monotonic()
-    checkpoint.save(tmp_path / "first", {"x": torch.zeros(40_000)}, {})
-    long = 3 * (time.monotonic() - began)
+    long = 0.05  # seconds, at most, from the first byte to the kill; becomes such that about one checkpoint is saved
     for _ in range(KILLS):
         saving = engnn.start(folder, program=PROGRAM)
         saving.wait_for("saving")
-        time.sleep(moments.uniform(0, long))  # any moment must do, so no clock matters
+        time.sleep(moments.uniform(0, long))
         saving.kill()
         assert saving.end().code == -9
         found = checkpoint.load(folder)
+        long *= 0.9 if found is not None and found[1]["step"] > last else 1.1
         if found is None:
             continue
         tensors, state = found
@@ -39,7 +38,7 @@ def test_killed_while_saving_it_never_leaves_an_unreadable_state(engnn: Any, tmp
         assert all(bool((one == state["step"]).all()) for one in tensors.values())
         last = state["step"]
         seen.add(len(list(folder.iterdir())))
-    assert last > KILLS / 4, "too few were saved to say anything"
+    assert last > KILLS / 10, "too few were saved to say anything"
     assert len(seen) > 1, "no kill came between two files"
     checkpoint.save(folder, *found)  # type: ignore[misc]
     assert len(list(folder.iterdir())) == 2  # the pointer and its checkpoint: what the dead have left is gone
