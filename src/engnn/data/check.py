@@ -35,10 +35,10 @@ def check(data: Dataset | Graphs, where: str = "the data") -> tuple[str, ...]:
     notes = list(_check_graphs(data.graphs, where, "training edge" if data.links is not None else "edge"))
     if data.members is not None:
         _check_members(data.members, int(data.graphs.node_ptr[-1]), where)
-    if data.y is not None:
-        notes += _check_labels(data, data.y, where)
     if data.split or data.links is not None:
         audit_split(data)
+    if data.y is not None:
+        notes += _check_labels(data, data.y, where)
     return tuple(notes)
 
 
