@@ -223,8 +223,8 @@ def _compare(
             off = f"{what} is off by {error:.3g} of the largest {kind}; allowed is {allowed:g}"
             raise AssertionError(f"{claim}: {off}")
 
-    for i, (again, once) in enumerate(zip(_evaluate(function, case, weights)[0], values, strict=True)):
-        hold(f"output {i}", "value", again, once, "called twice (is dropout on, or noise drawn inside?)")
+    for i, (again, once) in enumerate(zip(_outputs(function(case)), values, strict=True)):
+        hold(f"output {i}", "value", again.detach(), once, "called twice (is dropout on, or noise drawn inside?)")
     for parts in changes:
         total = {leaf: torch.zeros_like(leaf, dtype=torch.double) for leaf in gradients if isinstance(leaf, Tensor)}
         for change in parts:
@@ -249,8 +249,7 @@ def _evaluate(
     inputs = {
         n: t.detach().clone().requires_grad_() for n, t in inputs.items() if t is not None and t.is_floating_point()
     }
-    returned = function(case._replace(**inputs))
-    outputs = [returned] if isinstance(returned, Tensor) else list(returned)
+    outputs = _outputs(function(case._replace(**inputs)))
     if weights is None:
         generator = torch.Generator().manual_seed(0)
         weights = [torch.randn(out.shape, generator=generator, dtype=torch.double).to(out) for out in outputs]
@@ -261,6 +260,10 @@ def _evaluate(
     gradients = {key: torch.zeros_like(t) for key, t in leaves.items()}
     gradients |= {key: slope for key, slope in zip(leaves, found, strict=False) if slope is not None}
     return [out.detach() for out in outputs], gradients, weights
+
+
+def _outputs(returned: Tensor | Sequence[Tensor]) -> list[Tensor]:
+    return [returned] if isinstance(returned, Tensor) else list(returned)
 
 
 def _leaves(outputs: Sequence[Tensor]) -> Iterator[Tensor]:
