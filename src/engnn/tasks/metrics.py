@@ -170,9 +170,9 @@ def _mean_of_outputs(of: Callable[[Tensor, Tensor], float], answers: Tensor, y: 
 
 def _auc(answers: Tensor, yes: Tensor) -> float:
     _, place, count = torch.unique(answers, return_inverse=True, return_counts=True)
-    rank = (count.cumsum(0) - 0.5 * (count - 1))[place]  # from 1; equal answers share the mean of their ranks
+    rank = (count.cumsum(0) - (count - 1).double() / 2)[place]  # from 1; equal answers share the mean of their ranks
     positives = int(yes.sum())
-    below = float(rank[yes].double().sum()) - positives * (positives + 1) / 2
+    below = float(rank[yes].sum()) - positives * (positives + 1) / 2
     return below / (positives * (len(yes) - positives))
 
 
