@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
         parser = ArgumentParser(prog="engnn", description="Equivariant noise for graph neural networks.")
         parser.add_argument("--version", action="version", version=f"engnn {engnn.__version__}")
         commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-        for add in (add_train, add_evaluate, add_predict, _report, _data):
+        for add in (add_train, add_evaluate, add_predict, add_tune, _report, _data):
             add(commands)
         asked, unknown = parser.parse_known_args(argv)
         if unknown:

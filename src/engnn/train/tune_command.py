@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -50,7 +49,6 @@ def add_tune(commands: Commands) -> None:
 def _tune(asked: Namespace) -> None:
     if find_spec("optuna") is None:
         raise InputError("this needs optuna, which is not installed: pip install 'engnn[tune]'")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     from engnn.tasks import task_of
     from engnn.train import durable
     from engnn.train.run import new_folder
