@@ -108,7 +108,7 @@ class Task(ABC):
 
     def _metric(self, name: str) -> Metric:
         unit = None if self.dataset.y_scale is None else self.dataset.y_scale[1].double()
-        return metric(name, answer=self.answer, unit=unit)
+        return metric(name, answer=None if self.dataset.y is None else self.answer, unit=unit)
 
     def _names(self, targets: Tensor) -> list[str]:
         ids = self.dataset.ids

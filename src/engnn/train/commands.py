@@ -7,7 +7,6 @@ import os
 import re
 import sys
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +42,7 @@ def add_evaluate(commands: Commands) -> None:
     parser = command(commands, "evaluate", "score a trained model, and how sure it is", _evaluate, "RUN [options]")
     parser.add_argument("run", metavar="RUN", type=Path, help="the folder of a run")
     parser.add_argument("--data", metavar="DATA", help="other labelled data to score on (those of the run)")
-    parser.add_argument("--part", default="test", help="train, valid or test (test)")
+    parser.add_argument("--part", default="", help="train, valid, test or everything (test; of other data, everything)")
     parser.add_argument(
         "--draws", type=_draws, help="of the noise, or auto: until the score is known to 10 %% (the run's)"
     )
@@ -116,8 +115,9 @@ def _evaluate(asked: Namespace) -> None:
 
     model = load(asked.run)
     config = options.make_config(options.read_recipe(asked.run / CONFIG))
-    dataset = opened(replace(config, data=asked.data, split="") if asked.data else config)
-    said = evaluate(model, dataset, part=asked.part, draws=asked.draws or config.draws)
+    dataset = model.open(asked.data) if asked.data else opened(config)
+    part = asked.part or ("everything" if asked.data else "test")
+    said = evaluate(model, dataset, part=part, draws=asked.draws or config.draws)
     if asked.json:
         print(json.dumps(said, indent=2, allow_nan=False))
         return

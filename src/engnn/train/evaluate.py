@@ -8,10 +8,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from engnn.data.dataset import Dataset
-from engnn.errors import InputError
+from engnn.data.dataset import PARTS, Dataset
+from engnn.errors import InputError, nearest
 from engnn.tasks.calibration import calibration
 from engnn.tasks.metrics import Score
+from engnn.tasks.task import EVERYTHING
 from engnn.train.answers import Running, one_draw
 from engnn.train.processes import Processes
 from engnn.train.trained import Trained
@@ -29,9 +30,12 @@ def evaluate(model: Trained, dataset: Dataset, *, part: str = "test", draws: int
     """
     task, seed = model.task(dataset), model.about["seed"]
     if not task.has(part):
-        raise InputError(f"{dataset.name} has no labelled part {part!r}: give one of its parts")
-    batches = task.part(part, model.about["batch_size"], share=Processes().share)
+        known = [name for name in (*PARTS, EVERYTHING) if task.has(name)]
+        raise InputError(f"{dataset.name} has no part {part!r}; {nearest(part, known)}")
     y = task.truth(part)
+    if y is None:
+        raise InputError(f"{dataset.name} has no labels, so there is nothing to score: use engnn predict")
+    batches = task.part(part, model.about["batch_size"], share=Processes().share)
     running, singles, labels, beliefs = Running(), [], [], []
     while True:
         answers = one_draw(model.model, task, batches, seed=seed, draw=running.draws, processes=Processes())
@@ -65,8 +69,8 @@ def evaluate(model: Trained, dataset: Dataset, *, part: str = "test", draws: int
     }
 
 
-def _belief(kind: str, answers: Tensor, y: Tensor | None) -> dict[str, float | None]:
-    if kind == "value" or y is None:
+def _belief(kind: str, answers: Tensor, y: Tensor) -> dict[str, float | None]:
+    if kind == "value":
         return {"nll": None, "brier": None, "ece": None}
     return calibration(answers, y)
 

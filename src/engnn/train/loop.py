@@ -249,6 +249,8 @@ class Training:
         elif not math.isfinite(loss):
             what = f"the loss is {loss}, though all layers are finite: look at the labels of this batch"
         else:
+            self.optimizer.zero_grad()
+            self._loss(self.model, batch)[0].backward()  # type: ignore[no-untyped-call] # once more, before any cut
             what = f"the gradient of {finite.last_gradient(self.model) or 'the model'} is not finite"
         return f"{where}: {what}. {self._mend()}"
 
