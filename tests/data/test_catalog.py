@@ -24,8 +24,8 @@ def mine(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No raw file is anywhere, and none can be had."""
+def nowhere(cache_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No raw file is anywhere, none can be had, and nothing was parsed before."""
     monkeypatch.setattr(files, "roots", lambda: (tmp_path / "nowhere",))
 
 
@@ -136,6 +136,7 @@ def test_files_that_are_here_are_given_and_nothing_is_brought(open_or_skip: Call
     assert fetch("karate") == ()
 
 
+@pytest.mark.usefixtures("cache_folder")
 def test_describing_brings_nothing_over_the_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def bring(*_: object, **__: object) -> None:
         raise AssertionError("the network was asked")
