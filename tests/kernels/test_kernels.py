@@ -40,22 +40,25 @@ def shapes() -> Iterator[tuple[str, Rows]]:
     z, a, x = make(N, C, L, seed=2), make(N, C, L, seed=3), make(N, D, seed=4)
     weight, bias = make(H, 2 * L + D, seed=5), make(H, seed=6)
     yield "one part", Rows((z,), (L,), weight)
-    yield "wide and narrow parts", Rows((z, x, a), (0, 2 * L, L), weight, bias)
-    yield "a table for every channel", Rows((z, x), (0, 2 * L), weight, bias, make(SETS, C, H, seed=7), owners())
-    yield "a table for all channels", Rows((z,), (0,), weight, bias, make(SETS, H, seed=8), owners())
-    yield "a table of one row", Rows((z,), (0,), weight, None, make(1, C, H, seed=9))
-    yield "no channels", Rows((x,), (2 * L,), weight, bias)
-    yield "no channels, with a table", Rows((x,), (2 * L,), weight, bias, make(SETS, H, seed=10), owners())
-    yield "channels from the table alone", Rows((x,), (2 * L,), weight, bias, make(SETS, C, H, seed=11), owners())
-    empty = (make(0, C, L, seed=2), make(0, D, seed=2))
-    yield "no rows", Rows(empty, (0, 2 * L), weight, bias)
+    yield "two parts", Rows((z, a), (0, L), weight, bias)
+    yield "what is a row's own", Rows((z,), (0,), weight, bias, make(N, H, seed=4))
+    yield "own in some columns", Rows((z, a), (0, L), weight, None, make(N, H - 2, seed=4))
+    yield "a table for every channel", Rows((z, a), (0, L), weight, bias, x, make(SETS, C, H, seed=7), owners())
+    yield "a table for all channels", Rows((z,), (0,), weight, bias, None, make(SETS, H, seed=8), owners())
+    yield "a table of one row", Rows((z,), (0,), weight, None, None, make(1, C, H, seed=9))
+    yield "no channels", Rows((x,), (2 * L,), weight, bias, make(N, 1, seed=9))
+    yield "no channels, with a table", Rows((x,), (2 * L,), weight, bias, None, make(SETS, H, seed=10), owners())
+    yield "more rows than a block", Rows((make(211, L, seed=1),), (0,), weight, bias, make(211, H, seed=2))
+    yield "more channels than a block", Rows((make(2, 131, L, seed=1),), (0,), weight, bias, make(2, H, seed=2))
+    yield "no rows", Rows((make(0, C, L, seed=2),), (0,), weight, bias, make(0, H, seed=2))
 
 
-W2, B2 = make(OUT, H, seed=12), make(OUT, seed=13)
+W2, B2, PAST = make(OUT, H, seed=12), make(OUT, seed=13), make(2, 9, seed=14)
 ENDINGS: dict[str, Callable[[Rows], Tensor]] = {
     "product": product,
     "linear": lambda rows: linear(rows, W2, B2),
     "linear without bias": lambda rows: linear(rows, W2),
+    "linear beside columns that go past": lambda rows: linear(rows, PAST),
     "sum over channels": sum_channels,
     "sum over sets": lambda rows: sum_sets(rows, owners(rows.parts[0].size(0)), SETS),
     "sum over all": lambda rows: sum_sets(rows, None, 1),
@@ -63,34 +66,37 @@ ENDINGS: dict[str, Callable[[Rows], Tensor]] = {
 
 
 def leaves(rows: Rows) -> list[Tensor]:
-    tensors = (*rows.parts, rows.weight, rows.bias, rows.table, W2, B2)
+    tensors = (*rows.parts, rows.weight, rows.bias, rows.own, rows.table, W2, B2, PAST)
     return [t for t in tensors if t is not None]
 
 
 def written_out(rows: Rows, ending: str) -> Tensor:
     """The formula as the documentation gives it, on concatenations and one row of H after the other."""
-    channels = {t.size(1) for t in (*rows.parts, *([] if rows.table is None else [rows.table])) if t.dim() == 3}
-    count, n = (channels or {1}).pop(), rows.parts[0].size(0)
+    n, channels = rows.parts[0].size(0), rows.parts[0].shape[1:-1]
+    count = channels.numel()
     hidden = []
     for i in range(n):
         for c in range(count):
             row = torch.zeros(H, dtype=torch.float64) if rows.bias is None else rows.bias
             for part, at in zip(rows.parts, rows.columns, strict=True):
                 row = row + rows.weight[:, at : at + part.size(-1)] @ (part[i, c] if part.dim() == 3 else part[i])
+            if rows.own is not None:
+                row = row + torch.cat([rows.own[i], torch.zeros(H - rows.own.size(1))])
             if rows.table is not None:
                 entry = rows.table[0 if rows.entry is None else int(rows.entry[i])]
                 row = row + (entry[c] if entry.dim() == 2 else entry)
             hidden.append(row)
     inner = torch.stack(hidden) if hidden else rows.weight.sum() * torch.zeros(0, H, dtype=torch.float64)
-    wide = any(t.dim() == 3 for t in (*rows.parts, rows.table) if t is not None)
-    inner = inner.view(n, count, H) if wide else inner
+    inner = inner.view(n, *channels, H)
     if ending == "product":
         return inner
+    if "past" in ending:
+        return inner[..., :9].clamp(min=0) @ PAST.t() + inner[..., 9:]
     inner = inner.clamp(min=0)
     if ending.startswith("linear"):
         return inner @ W2.t() + (0 if "without" in ending else B2)
     if ending == "sum over channels":
-        return inner.sum(1) if wide else inner
+        return inner.sum(1) if channels else inner
     owner = owners(n) if ending == "sum over sets" else torch.zeros(n, dtype=torch.long)
     sets = SETS if ending == "sum over sets" else 1
     return torch.stack([inner[owner == s].sum(0) for s in range(sets)])
@@ -138,13 +144,21 @@ def test_neighbour_sum_without_edges_is_zero(way: str) -> None:
 
 def test_operators_keep_the_contract_of_torch(way: str) -> None:
     """Schema, fake, gradient and the tracing of dynamic sizes, as `torch.library.opcheck` tries them."""
-    rows = dict(shapes())["a table for every channel"]
-    for ending, (second, bias, by) in enumerate([(None,) * 3, (W2, B2, None), (None,) * 3, (None, None, owners())]):
-        torch.library.opcheck(ops.rows, (*rows, second, bias, by, SETS if by is not None else 1, ending))
+    with torch.no_grad():  # `rows` and `rows_backward` are tied together by an autograd.Function
+        parts, columns, *others = dict(shapes())["a table for every channel"]
+        parts, others = [part.detach() for part in parts], [t if t is None else t.detach() for t in others]
+        second, bias = W2.detach(), B2.detach()
+    for ending, last in enumerate([(None,) * 3, (second, bias, None), (None,) * 3, (None, None, owners())]):
+        arguments = (parts, columns, *others, *last)
+        grad = torch.ones_like(ops.rows(*arguments, SETS, ending))
+        torch.library.opcheck(ops.rows, (*arguments, SETS, ending))
+        torch.library.opcheck(ops.rows_backward, (grad, *arguments, ending, [True, False] * 4))
     edges = Adjacency.of(*graph(), N)
     torch.library.opcheck(ops.neighbour_sum, (make(N, C, L, seed=2), *edges, None, make(N, seed=3).detach()))
 
 
+# torch.compile makes an instance of every autograd.Function that it meets
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
 def test_compiled_whole_and_for_every_size(way: str) -> None:
     def layer(z: Tensor, weight: Tensor, owner: Tensor, edges: Adjacency) -> Tensor:
         return sum_sets(Rows((z, neighbour_sum(z, edges)), (0, L), weight), owner, SETS)

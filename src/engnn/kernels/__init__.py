@@ -2,7 +2,7 @@ r"""Fused kernels: the sums and products of the layers, without the hidden rows 
 
 Every costly step of a layer is one thing, a Linear over a concatenation (see `engnn.nn.linear`) and what becomes of it:
 
-.. math:: H_{i,c} = \textstyle\sum_p W_p\, part_p[i, c] + b + table[entry[i], c]
+.. math:: H_{i,c} = \textstyle\sum_p W_p\, part_p[i, c] + b + own[i] + table[entry[i], c]
 
 itself (`product`), its second Linear (`linear`), or sums of it over channels (`sum_channels`) or over the rows of each
 set (`sum_sets`), after the activation (ReLU). The rows H are made a cache-full at a time, and again in the backward
@@ -28,15 +28,16 @@ __all__ = ["Adjacency", "Choice", "Rows", "linear", "neighbour_sum", "product", 
 class Rows(NamedTuple):
     """The rows H, not yet made.
 
-    >>> rows = Rows((torch.ones(5, 3, 2), torch.ones(5, 4)), (0, 2), torch.ones(8, 6))
+    >>> rows = Rows((torch.ones(5, 3, 2), torch.ones(5, 3, 4)), (0, 2), torch.ones(8, 6))
     >>> sum_channels(rows).shape, linear(rows, torch.ones(7, 8)).shape
     (torch.Size([5, 8]), torch.Size([5, 3, 7]))
     """
 
-    parts: Sequence[Tensor]  # [n, C, K_p]; or [n, K_p], which every channel gets
+    parts: Sequence[Tensor]  # [n, C, K_p]; or, where nothing has channels, [n, K_p]
     columns: Sequence[int]  # where in the weight's columns each part's begin
     weight: Tensor  # [H, K]
     bias: Tensor | None = None  # [H]
+    own: Tensor | None = None  # [n, at most H], what all channels of a row get in their first columns
     table: Tensor | None = None  # [T, C, H] or [T, H]
     entry: Tensor | None = None  # [n], the row of the table that each row gets; None: all get its one row
 
@@ -47,7 +48,10 @@ def product(rows: Rows) -> Tensor:
 
 
 def linear(rows: Rows, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """W₂ relu(H) + b₂: `[n, C, out]`, or `[n, out]`."""
+    """W₂ relu(H) + b₂: `[n, C, out]`, or `[n, out]`.
+
+    Where H has `out` columns more than W₂ takes, they go past the activation: W₂ relu(H[:-out]) + b₂ + H[-out:].
+    """
     return _apply(rows, Ending.LINEAR, weight, bias)
 
 
@@ -108,8 +112,7 @@ def _apply(
 ) -> Tensor:
     if choice.chosen(rows.weight.device.type).name == "off":
         return plain.end(plain.hidden(*rows), ending, weight2, bias2, owner, num)
-    out: Tensor = ops.rows(*rows, weight2, bias2, owner, num, int(ending))
-    return out
+    return ops.differentiable(*rows, weight2, bias2, owner, num, int(ending))
 
 
 def _compressed(source: Tensor, target: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:

@@ -30,7 +30,7 @@ FLAGS = [
     "-fPIC",
     "-shared",
 ]
-MAX_PARTS = 8
+MAX_PARTS = 4
 DTYPES = {torch.float32: "float32", torch.float64: "float64", torch.bfloat16: "float32"}
 
 _Int, _Pointer = ctypes.c_int64, ctypes.c_void_p
@@ -40,13 +40,14 @@ class _Call(ctypes.Structure):
     """`Call` of rows.cpp."""
 
     _fields_ = (
-        *((name, _Int) for name in ("rows", "channels", "hidden", "width", "out", "parts", "ending", "num", "threads")),
-        *((name, _Pointer) for name in ("index", "owner")),
-        *((name, _Int) for name in ("table_rows", "table_wide")),
-        *((name, _Pointer) for name in ("weight", "bias", "table", "weight2", "bias2", "grad")),
-        *((name, _Pointer) for name in ("result", "of_weight", "of_bias", "of_table", "of_weight2", "of_bias2")),
+        *((name, _Int) for name in ("rows", "channels", "hidden", "width", "active", "out", "parts", "ending", "num")),
+        ("threads", _Int),
+        *((name, _Pointer) for name in ("entry", "owner")),
+        *((name, _Int) for name in ("own_size", "table_rows", "table_wide")),
+        *((name, _Pointer) for name in ("weight", "bias", "own", "table", "weight2", "bias2", "grad", "result")),
+        *((f"of_{name}", _Pointer) for name in ("weight", "bias", "own", "table", "weight2", "bias2")),
         *((name, _Pointer * MAX_PARTS) for name in ("part", "of_part")),
-        *((name, _Int * MAX_PARTS) for name in ("column", "size", "wide")),
+        *((name, _Int * MAX_PARTS) for name in ("column", "size")),
     )
 
 
@@ -94,15 +95,16 @@ def forward(
     columns: Sequence[int],
     weight: Tensor,
     bias: Tensor | None,
+    own: Tensor | None,
     table: Tensor | None,
-    index: Tensor | None,
+    entry: Tensor | None,
     weight2: Tensor | None,
     bias2: Tensor | None,
     owner: Tensor | None,
     num: int,
     ending: int,
 ) -> Tensor:
-    call = _Kernel(parts, columns, weight, bias, table, index, weight2, bias2, owner, num, ending)
+    call = _Kernel(parts, columns, weight, bias, own, table, entry, weight2, bias2, owner, num, ending)
     n, channels, width = parts[0].size(0), call.shape[1:-1], call.shape[-1]
     if ending == Ending.LINEAR:
         assert weight2 is not None
@@ -122,8 +124,9 @@ def backward(
     columns: Sequence[int],
     weight: Tensor,
     bias: Tensor | None,
+    own: Tensor | None,
     table: Tensor | None,
-    index: Tensor | None,
+    entry: Tensor | None,
     weight2: Tensor | None,
     bias2: Tensor | None,
     owner: Tensor | None,
@@ -131,16 +134,16 @@ def backward(
     needs: Sequence[bool],
 ) -> list[Tensor]:
     num = grad.size(0) if ending == Ending.SETS else 0
-    call = _Kernel(parts, columns, weight, bias, table, index, weight2, bias2, owner, num, ending)
-    inputs = {"of_weight": weight, "of_bias": bias, "of_table": table, "of_weight2": weight2, "of_bias2": bias2}
-    grads = [
-        call.empty(*t.shape).zero_() if t is not None and n else None
-        for t, n in zip(inputs.values(), needs, strict=False)
-    ]
-    grads += [call.empty(*t.shape) if need else None for t, need in zip(parts, needs[5:], strict=True)]
-    call.set(grad=grad, **dict(zip(inputs, grads, strict=False)))
-    for p, of_part in enumerate(grads[5:]):
-        call.call.of_part[p] = None if of_part is None else of_part.data_ptr()
+    call = _Kernel(parts, columns, weight, bias, own, table, entry, weight2, bias2, owner, num, ending)
+    inputs = {"weight": weight, "bias": bias, "own": own, "table": table, "weight2": weight2, "bias2": bias2}
+    grads: list[Tensor | None] = []
+    for (name, tensor), need in zip(inputs.items(), needs, strict=False):
+        grads.append(call.empty(*tensor.shape).zero_() if tensor is not None and need else None)
+        call.set(**{f"of_{name}": grads[-1]})
+    for p, (part, need) in enumerate(zip(parts, needs[6:], strict=True)):
+        grads.append(call.empty(*part.shape) if need else None)
+        call.call.of_part[p] = call.pointer(grads[-1])
+    call.set(grad=grad)
     call.run("backward")
     return [weight.new_empty(0) if g is None else g.to(weight.dtype) for g in grads]
 
@@ -154,33 +157,34 @@ class _Kernel:
         columns: Sequence[int],
         weight: Tensor,
         bias: Tensor | None,
+        own: Tensor | None,
         table: Tensor | None,
-        index: Tensor | None,
+        entry: Tensor | None,
         weight2: Tensor | None,
         bias2: Tensor | None,
         owner: Tensor | None,
         num: int,
         ending: int,
     ) -> None:
-        wide = next((t for t in (*parts, table) if t is not None and t.dim() == 3), None)
-        self.shape = (parts[0].size(0), *(() if wide is None else (wide.size(1),)), weight.size(0))
-        self.name, self.dtype = DTYPES[weight.dtype], torch.float32 if weight.dtype == torch.bfloat16 else weight.dtype
+        channels = parts[0].shape[1:-1]
+        self.shape = (parts[0].size(0), *channels, weight.size(0))
+        self.name = DTYPES[weight.dtype]
+        self.dtype = torch.float32 if weight.dtype == torch.bfloat16 else weight.dtype
         self.tensors: list[Tensor] = []
         self.call = call = _Call(threads=torch.get_num_threads(), num=num, ending=ending, parts=len(parts))
-        call.rows, call.channels, call.hidden, call.width = (
-            self.shape[0],
-            1 if wide is None else wide.size(1),
-            *weight.shape,
-        )
-        call.out = 0 if weight2 is None else weight2.size(0)
+        call.rows, call.channels, (call.hidden, call.width) = parts[0].size(0), channels.numel(), weight.shape
+        call.out, call.active = (0, call.hidden) if weight2 is None else weight2.shape
+        if own is not None:
+            call.own_size = own.size(1)
         if table is not None:
             call.table_rows, call.table_wide = table.size(0), table.dim() == 3
-        self.set(weight=weight, bias=bias, table=table, index=index, weight2=weight2, bias2=bias2, owner=owner)
+        self.set(weight=weight, bias=bias, own=own, table=table, entry=entry, weight2=weight2, bias2=bias2, owner=owner)
         for p, (part, column) in enumerate(zip(parts, columns, strict=True)):
-            call.part[p] = self.pointer(part)
-            call.column[p], call.size[p], call.wide[p] = column, part.size(-1), part.dim() == 3
+            call.part[p], call.column[p], call.size[p] = self.pointer(part), column, part.size(-1)
 
-    def pointer(self, tensor: Tensor) -> int:
+    def pointer(self, tensor: Tensor | None) -> int | None:
+        if tensor is None:
+            return None
         if tensor.is_floating_point():
             tensor = tensor.to(self.dtype)
         self.tensors.append(tensor.contiguous())
@@ -188,8 +192,7 @@ class _Kernel:
 
     def set(self, **tensors: Tensor | None) -> None:
         for name, tensor in tensors.items():
-            if tensor is not None:
-                setattr(self.call, name, self.pointer(tensor))
+            setattr(self.call, name, self.pointer(tensor))
 
     def empty(self, *shape: int) -> Tensor:
         return self.tensors[0].new_empty(shape)

@@ -21,8 +21,9 @@ def rows(
     columns: Sequence[int],
     weight: Tensor,
     bias: Tensor | None,
+    own: Tensor | None,
     table: Tensor | None,
-    index: Tensor | None,
+    entry: Tensor | None,
     weight2: Tensor | None,
     bias2: Tensor | None,
     owner: Tensor | None,
@@ -30,7 +31,7 @@ def rows(
     ending: int,
 ) -> Tensor:
     compute = choice.module(weight).forward
-    out: Tensor = compute(parts, columns, weight, bias, table, index, weight2, bias2, owner, num, ending)
+    out: Tensor = compute(parts, columns, weight, bias, own, table, entry, weight2, bias2, owner, num, ending)
     return out
 
 
@@ -40,16 +41,16 @@ def _(
     columns: Sequence[int],
     weight: Tensor,
     bias: Tensor | None,
+    own: Tensor | None,
     table: Tensor | None,
-    index: Tensor | None,
+    entry: Tensor | None,
     weight2: Tensor | None,
     bias2: Tensor | None,
     owner: Tensor | None,
     num: int,
     ending: int,
 ) -> Tensor:
-    wide = next((t for t in (*parts, table) if t is not None and t.dim() == 3), None)
-    channels = () if wide is None else (wide.size(1),)
+    channels = parts[0].shape[1:-1]
     n, width = parts[0].size(0), weight.size(0)
     if ending == Ending.LINEAR:
         assert weight2 is not None
@@ -66,8 +67,9 @@ def rows_backward(
     columns: Sequence[int],
     weight: Tensor,
     bias: Tensor | None,
+    own: Tensor | None,
     table: Tensor | None,
-    index: Tensor | None,
+    entry: Tensor | None,
     weight2: Tensor | None,
     bias2: Tensor | None,
     owner: Tensor | None,
@@ -75,7 +77,9 @@ def rows_backward(
     needs: Sequence[bool],
 ) -> list[Tensor]:
     compute = choice.module(weight).backward
-    out: list[Tensor] = compute(grad, parts, columns, weight, bias, table, index, weight2, bias2, owner, ending, needs)
+    out: list[Tensor] = compute(
+        grad, parts, columns, weight, bias, own, table, entry, weight2, bias2, owner, ending, needs
+    )
     return out
 
 
@@ -86,37 +90,60 @@ def _(
     columns: Sequence[int],
     weight: Tensor,
     bias: Tensor | None,
+    own: Tensor | None,
     table: Tensor | None,
-    index: Tensor | None,
+    entry: Tensor | None,
     weight2: Tensor | None,
     bias2: Tensor | None,
     owner: Tensor | None,
     ending: int,
     needs: Sequence[bool],
 ) -> list[Tensor]:
-    arguments = (weight, bias, table, weight2, bias2, *parts)
+    arguments = (weight, bias, own, table, weight2, bias2, *parts)
     return [
         weight.new_empty(0) if t is None or not need else weight.new_empty(t.shape)
         for t, need in zip(arguments, needs, strict=True)
     ]
 
 
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    parts, ctx.columns, *tensors, _, ctx.ending = inputs
-    ctx.save_for_backward(*tensors, *parts)
+class _Rows(torch.autograd.Function):
+    """The gradient of `rows`, cheaper to call than what `torch.library` would make for lists of tensors."""
+
+    @staticmethod
+    def forward(ctx: Any, columns: Sequence[int], num: int, ending: int, *tensors: Any) -> Tensor:
+        ctx.columns, ctx.ending = columns, ending
+        ctx.save_for_backward(*tensors)
+        out: Tensor = rows(tensors[8:], columns, *tensors[:8], num, ending)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        others, parts = ctx.saved_tensors[:8], ctx.saved_tensors[8:]
+        wanted = ctx.needs_input_grad[3:]
+        needs = [*(wanted[k] for k in (0, 1, 2, 3, 5, 6)), *wanted[8:]]
+        found = rows_backward(grads[0].contiguous(), parts, ctx.columns, *others, ctx.ending, needs)
+        found = [of if need else None for of, need in zip(found, needs, strict=True)]
+        return None, None, None, *found[:4], None, *found[4:6], None, *found[6:]
 
 
-def _backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-    weight, bias, table, index, weight2, bias2, owner, *parts = ctx.saved_tensors
-    wanted = ctx.needs_input_grad
-    needs = [*(wanted[k] for k in (2, 3, 4, 6, 7)), *wanted[0]]
-    arguments = (parts, ctx.columns, weight, bias, table, index, weight2, bias2, owner, ctx.ending, needs)
-    grads = [g if n else None for g, n in zip(rows_backward(grad, *arguments), needs, strict=True)]
-    of_weight, of_bias, of_table, of_weight2, of_bias2, *of_parts = grads
-    return of_parts, None, of_weight, of_bias, of_table, None, of_weight2, of_bias2, None, None, None
-
-
-rows.register_autograd(_backward, setup_context=_keep)
+def differentiable(
+    parts: Sequence[Tensor],
+    columns: Sequence[int],
+    weight: Tensor,
+    bias: Tensor | None,
+    own: Tensor | None,
+    table: Tensor | None,
+    entry: Tensor | None,
+    weight2: Tensor | None,
+    bias2: Tensor | None,
+    owner: Tensor | None,
+    num: int,
+    ending: int,
+) -> Tensor:
+    """`rows`, with its gradient."""
+    tensors = (weight, bias, own, table, entry, weight2, bias2, owner, *parts)
+    out: Tensor = _Rows.apply(columns, num, ending, *tensors)  # type: ignore[no-untyped-call]
+    return out
 
 
 @torch.library.custom_op("engnn::neighbour_sum", mutates_args=())

@@ -29,21 +29,29 @@ def hidden(
     columns: Sequence[int],
     weight: Tensor,
     bias: Tensor | None,
+    own: Tensor | None,
     table: Tensor | None,
-    index: Tensor | None,
+    entry: Tensor | None,
 ) -> Tensor:
-    """Σ_p W_p part_p + bias + table[index]: `[n, C, H]`, or `[n, H]` where nothing has channels."""
-    wide = max(part.dim() for part in (*parts, *([] if table is None else [table])))
+    """Σ_p W_p part_p + bias + own + table[entry]: `[n, C, H]`, or `[n, H]` where nothing has channels."""
+    shape = (*parts[0].shape[:-1], weight.size(0))
     out: Tensor | None = None
-    for part, column in zip(parts, columns, strict=True):
-        product = F.linear(part, weight[:, column : column + part.size(-1)], bias if out is None else None)
-        product = product.unsqueeze(1) if part.dim() < wide else product
-        out = product if out is None else out + product
-    assert out is not None
     if table is not None:
-        rows = table if index is None else table.index_select(0, index)
-        out = out + (rows.unsqueeze(1) if table.dim() < wide else rows)
-    return out
+        out = table if bias is None else table + bias
+        out = out.expand(shape[0], *out.shape[1:]) if entry is None else out.index_select(0, entry)
+        out = (out.unsqueeze(1) if out.dim() < len(shape) else out).expand(shape).flatten(0, -2)
+    for part, column in zip(parts, columns, strict=True):
+        turned, part = weight[:, column : column + part.size(-1)].t(), part.flatten(0, -2)
+        if out is not None:
+            out = torch.addmm(out, part, turned)
+        else:
+            out = part @ turned if bias is None else torch.addmm(bias, part, turned)
+    assert out is not None
+    out = out.view(shape)
+    if own is None:
+        return out
+    own = F.pad(own, (0, shape[-1] - own.size(-1)))
+    return out + (own.unsqueeze(1) if len(shape) == 3 else own)
 
 
 def end(
@@ -57,10 +65,12 @@ def end(
     """The activation and what comes after it."""
     if ending == Ending.PRODUCT:
         return inner
-    inner = inner.relu()
     if ending == Ending.LINEAR:
         assert weight2 is not None
-        return F.linear(inner, weight2, bias2)
+        active, past = torch.split(inner, [weight2.size(1), inner.size(-1) - weight2.size(1)], dim=-1)
+        out = F.linear(active.relu(), weight2, bias2)
+        return out + past if past.size(-1) else out
+    inner = inner.relu()
     if ending == Ending.CHANNELS:
         return inner.sum(1) if inner.dim() == 3 else inner
     if owner is None:
@@ -73,8 +83,9 @@ def forward(
     columns: Sequence[int],
     weight: Tensor,
     bias: Tensor | None,
+    own: Tensor | None,
     table: Tensor | None,
-    index: Tensor | None,
+    entry: Tensor | None,
     weight2: Tensor | None,
     bias2: Tensor | None,
     owner: Tensor | None,
@@ -83,8 +94,9 @@ def forward(
 ) -> Tensor:
     pieces = []
     total: Tensor | None = None
-    for rows in _chunks(parts, table, weight.size(0)):
-        inner = hidden([part[rows] for part in parts], columns, weight, bias, table, _some(index, rows))
+    for rows in _chunks(parts, weight.size(0)):
+        some = [part[rows] for part in parts]
+        inner = hidden(some, columns, weight, bias, _some(own, rows), table, _some(entry, rows))
         piece = end(inner, ending, weight2, bias2, _some(owner, rows), num)
         if ending != Ending.SETS:
             pieces.append(piece)
@@ -99,8 +111,9 @@ def backward(
     columns: Sequence[int],
     weight: Tensor,
     bias: Tensor | None,
+    own: Tensor | None,
     table: Tensor | None,
-    index: Tensor | None,
+    entry: Tensor | None,
     weight2: Tensor | None,
     bias2: Tensor | None,
     owner: Tensor | None,
@@ -108,44 +121,45 @@ def backward(
     needs: Sequence[bool],
 ) -> list[Tensor]:
     """The gradients (those of `needs`) of weight, bias, table, weight2, bias2 and the parts."""
-    arguments = (weight, bias, table, weight2, bias2, *parts)
+    arguments = (weight, bias, own, table, weight2, bias2, *parts)
     grads = [
         torch.zeros_like(t) if t is not None and n else grad.new_empty(0) for t, n in zip(arguments, needs, strict=True)
     ]
-    of_weight, of_bias, of_table, of_weight2, of_bias2, *of_parts = grads
-    for rows in _chunks(parts, table, weight.size(0)):
+    of_weight, of_bias, of_own, of_table, of_weight2, of_bias2, *of_parts = grads
+    for rows in _chunks(parts, weight.size(0)):
         some = [part[rows] for part in parts]
-        inner = hidden(some, columns, weight, bias, table, _some(index, rows))
+        inner = hidden(some, columns, weight, bias, _some(own, rows), table, _some(entry, rows))
         g = grad[rows] if ending != Ending.SETS else grad if owner is None else grad.index_select(0, owner[rows])
         if ending == Ending.LINEAR:
             assert weight2 is not None
+            active = inner[..., : weight2.size(1)]
             flat = g.flatten(0, -2)
-            if needs[3]:
-                of_weight2 += flat.t() @ inner.relu().flatten(0, -2)
             if needs[4]:
+                of_weight2 += flat.t() @ active.relu().flatten(0, -2)
+            if needs[5]:
                 of_bias2 += flat.sum(0)
-            g = g @ weight2
-        elif ending == Ending.CHANNELS and inner.dim() == 3:
-            g = g.unsqueeze(1)
-        if ending != Ending.PRODUCT:
-            g = torch.where(inner > 0, g, 0)
-        g = g.contiguous()
-        if needs[1]:
-            of_bias += g.flatten(0, -2).sum(0)
+            past = g[..., : inner.size(-1) - active.size(-1)]
+            g = torch.cat([torch.where(active > 0, g @ weight2, 0), past], -1)
+        elif ending != Ending.PRODUCT:
+            g = torch.where(inner > 0, g.unsqueeze(1) if g.dim() < inner.dim() else g, 0)
         narrow = g.sum(1) if g.dim() == 3 else g
-        if table is not None and needs[2]:
+        if needs[1]:
+            of_bias += narrow.sum(0)
+        if own is not None and needs[2]:
+            of_own[rows] = narrow[:, : own.size(-1)]
+        if table is not None and needs[3]:
             inside = narrow if table.dim() == 2 else g
-            if index is None:
+            if entry is None:
                 of_table += inside.sum(0, keepdim=True)
             else:
-                of_table.index_add_(0, index[rows], inside)
-        for part, column, of_part, need in zip(some, columns, of_parts, needs[5:], strict=True):
-            inside = narrow if part.dim() == 2 else g
+                of_table.index_add_(0, entry[rows], inside)
+        flat = g.flatten(0, -2)
+        for part, column, of_part, need in zip(some, columns, of_parts, needs[6:], strict=True):
             block = slice(column, column + part.size(-1))
             if needs[0]:
-                of_weight[:, block] += inside.flatten(0, -2).t() @ part.flatten(0, -2)
+                of_weight[:, block] += flat.t() @ part.flatten(0, -2)
             if need:
-                torch.matmul(inside, weight[:, block], out=of_part[rows])
+                of_part[rows] = (flat @ weight[:, block]).view(part.shape)
     return grads
 
 
@@ -162,12 +176,11 @@ def neighbour_sum(
     return out.view(-1, *values.shape[1:])
 
 
-def _chunks(parts: Sequence[Tensor], table: Tensor | None, width: int) -> Iterator[slice]:
+def _chunks(parts: Sequence[Tensor], width: int) -> Iterator[slice]:
     n = parts[0].size(0)
-    channels = max([1, *(t.size(1) for t in (*parts, table) if t is not None and t.dim() == 3)])
-    step = max(1, CHUNK // max(1, channels * width))
+    step = max(1, CHUNK // max(1, parts[0][:1, ..., 0].numel() * width))
     return (slice(start, start + step) for start in range(0, max(n, 1), step))
 
 
-def _some(index: Tensor | None, rows: slice) -> Tensor | None:
-    return None if index is None else index[rows]
+def _some(tensor: Tensor | None, rows: slice) -> Tensor | None:
+    return None if tensor is None else tensor[rows]

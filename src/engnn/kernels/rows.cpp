@@ -1,12 +1,13 @@
-// The kernels of engnn on the CPU. Read `hidden` first: rows = nodes (times channels), a block of them at a time,
-//     hidden[i,c] = sum_p W_p part_p[i,c] + bias + table[index[i],c]
-// then what becomes of them (`Ending`), forward and backward. A block's rows live in the first-level cache and are never
-// written to memory; backward makes them again. Everything is built on one small matrix product, `gemm`.
+// The kernels of engnn on the CPU. Rows are nodes times channels, a block of them at a time:
+//     hidden[i,c] = sum_p W_p part_p[i,c] + bias + own[i] + table[entry[i],c], then relu in the first `active` columns
+// and what becomes of them (`Ending`), forward and backward. A block's hidden rows live in the first-level cache and are
+// never written to memory; backward makes them again. Everything is built on one small matrix product, `gemm`.
 // Each thread takes a contiguous range of rows, sorted by the set that they are summed into, and results depend only on
 // the number of threads.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <vector>
 #ifdef _OPENMP
@@ -15,17 +16,19 @@
 
 typedef int64_t Int;
 enum Ending { PRODUCT, LINEAR, CHANNELS, SETS };
-constexpr Int MAX_PARTS = 8;
+constexpr Int MAX_PARTS = 4;
 
 extern "C" struct Call {  // mirrored by `_Call` in cpu.py; every pointer may be null where the thing is absent
-  Int rows, channels, hidden, width, out, parts, ending, num, threads;
-  const Int *index, *owner;       // [rows]: which row of the table, which set
-  Int table_rows, table_wide;     // table is [table_rows, channels or 1, hidden]
-  const void *weight, *bias, *table, *weight2, *bias2, *grad;  // weight is [hidden, width]
-  void *result, *of_weight, *of_bias, *of_table, *of_weight2, *of_bias2;
-  const void *part[MAX_PARTS];    // [rows, channels or 1, size]
+  Int rows, channels, hidden, width, active, out, parts, ending, num, threads;
+  const Int *entry, *owner;  // [rows]: which row of the table, which set
+  Int own_size, table_rows, table_wide;
+  const void *weight, *bias;  // [hidden, width], [hidden]
+  const void *own, *table;    // [rows, own_size <= hidden], [table_rows, channels or 1, hidden]
+  const void *weight2, *bias2, *grad;
+  void *result, *of_weight, *of_bias, *of_own, *of_table, *of_weight2, *of_bias2;
+  const void *part[MAX_PARTS];  // [rows, channels, size]
   void *of_part[MAX_PARTS];
-  Int column[MAX_PARTS], size[MAX_PARTS], wide[MAX_PARTS];
+  Int column[MAX_PARTS], size[MAX_PARTS];
 };
 
 namespace {
@@ -35,7 +38,10 @@ constexpr int VECTOR = 64;
 #else
 constexpr int VECTOR = 32;
 #endif
-template <class T, int W> struct Vector { typedef T type __attribute__((vector_size(W * sizeof(T)), aligned(alignof(T)), may_alias)); };
+constexpr Int BLOCK = 96;  // rows at a time; the heights of the tiles below divide it
+template <class T, int W> struct Vector {
+  typedef T type __attribute__((vector_size(W * sizeof(T)), aligned(alignof(T)), may_alias));
+};
 
 template <class T> struct Aligned {  // vectors that lie across two cache lines cost twice
   typedef T value_type;
@@ -46,48 +52,74 @@ template <class T> struct Aligned {  // vectors that lie across two cache lines 
 };
 template <class T> using Space = std::vector<T, Aligned<T>>;
 
-// C[R, V*W] += A B with C in registers; A(i,k) = a[i*si + k*sk], so that A may be a transpose.
+template <class T> struct Product {  // A B with A(i,k) = a[i*si + k*sk], so that A may be a transpose
+  const T* a;
+  Int si, sk;
+  const T* b;
+  Int ldb, depth;
+};
+
+// C[R, V*W] = max(C + sum of products, low) with C in registers; C is taken to be 0 where it is fresh. A NaN stays one.
 template <class T, int R, int V, int W>
-inline void tile(Int depth, const T* a, Int si, Int sk, const T* b, Int ldb, T* c, Int ldc) {
+inline void tile(const Product<T>* p, Int count, Int i, Int j, T* c, Int ldc, const T* low, bool fresh) {
   typedef typename Vector<T, W>::type vec;
-  vec sum[R][V];
-#pragma GCC unroll 16
-  for (int i = 0; i < R; i++)
+  vec sum[R][V] = {};
+  if (!fresh)
+#pragma GCC unroll 24
+    for (int r = 0; r < R; r++)
 #pragma GCC unroll 4
-    for (int v = 0; v < V; v++) sum[i][v] = *(const vec*)(c + i * ldc + v * W);
-  for (Int k = 0; k < depth; k++) {
-    vec right[V];
+      for (int v = 0; v < V; v++) sum[r][v] = *(const vec*)(c + r * ldc + v * W);
+  for (const Product<T>* end = p + count; p < end; p++) {
+    const T *a = p->a + i * p->si, *b = p->b + j;
+    const Int si = p->si, sk = p->sk, ldb = p->ldb, depth = p->depth;
+    for (Int k = 0; k < depth; k++) {
+      vec right[V];
 #pragma GCC unroll 4
-    for (int v = 0; v < V; v++) right[v] = *(const vec*)(b + k * ldb + v * W);
-#pragma GCC unroll 16
-    for (int i = 0; i < R; i++)
+      for (int v = 0; v < V; v++) right[v] = *(const vec*)(b + k * ldb + v * W);
+#pragma GCC unroll 24
+      for (int r = 0; r < R; r++)
 #pragma GCC unroll 4
-      for (int v = 0; v < V; v++) sum[i][v] += a[i * si + k * sk] * right[v];
+        for (int v = 0; v < V; v++) sum[r][v] += a[r * si + k * sk] * right[v];
+    }
   }
-#pragma GCC unroll 16
-  for (int i = 0; i < R; i++)
 #pragma GCC unroll 4
-    for (int v = 0; v < V; v++) *(vec*)(c + i * ldc + v * W) = sum[i][v];
+  for (int v = 0; low && v < V; v++) {
+    const vec least = *(const vec*)(low + j + v * W);
+#pragma GCC unroll 24
+    for (int r = 0; r < R; r++) sum[r][v] = sum[r][v] < least ? least : sum[r][v];
+  }
+#pragma GCC unroll 24
+  for (int r = 0; r < R; r++)
+#pragma GCC unroll 4
+    for (int v = 0; v < V; v++) *(vec*)(c + r * ldc + v * W) = sum[r][v];
 }
 
 template <class T, int R, int V, int W>
-inline void strip(Int m, Int depth, const T* a, Int si, Int sk, const T* b, Int ldb, T* c, Int ldc) {
-  Int i = 0;
-  for (; i + R <= m; i += R) tile<T, R, V, W>(depth, a + i * si, si, sk, b, ldb, c + i * ldc, ldc);
-  if constexpr (R > 1)
-    if (i < m) strip<T, R / 2, V, W>(m - i, depth, a + i * si, si, sk, b, ldb, c + i * ldc, ldc);
+inline Int strip(Int i, Int m, const Product<T>* p, Int count, Int j, T* c, Int ldc, const T* low, bool fresh) {
+  for (; i + R <= m; i += R) tile<T, R, V, W>(p, count, i, j, c + i * ldc + j, ldc, low, fresh);
+  constexpr int less = R > 16 ? 16 : R > 8 ? 8 : R > 4 ? 4 : R / 2;
+  if constexpr (R > 1) return strip<T, less, V, W>(i, m, p, count, j, c, ldc, low, fresh);
+  return i;
 }
 
-// C[m,n] += A[m,depth] B[depth,n]
-template <class T> void gemm(Int m, Int n, Int depth, const T* a, Int si, Int sk, const T* b, Int ldb, T* c, Int ldc) {
+// C[m,n] += sum of products (= where C is fresh), then max(C, low[n]) where there is a low.
+template <class T>
+void gemm(Int m, Int n, const Product<T>* p, Int count, T* c, Int ldc, const T* low = nullptr, bool fresh = false) {
   constexpr int W = VECTOR / sizeof(T);
+  constexpr bool wide = VECTOR == 64;  // 32 registers, else 16
   Int j = 0;
-  for (; VECTOR == 64 && j + 4 * W <= n; j += 4 * W) strip<T, 6, 4, W>(m, depth, a, si, sk, b + j, ldb, c + j, ldc);
-  for (; j + 2 * W <= n; j += 2 * W) strip<T, VECTOR == 64 ? 12 : 4, 2, W>(m, depth, a, si, sk, b + j, ldb, c + j, ldc);
-  for (; j + W <= n; j += W) strip<T, VECTOR / 8, 1, W>(m, depth, a, si, sk, b + j, ldb, c + j, ldc);
-  for (; W > 8 && j + 8 <= n; j += 8) strip<T, 8, 1, 8>(m, depth, a, si, sk, b + j, ldb, c + j, ldc);
-  for (; W > 4 && j + 4 <= n; j += 4) strip<T, 8, 1, 4>(m, depth, a, si, sk, b + j, ldb, c + j, ldc);
-  for (; j < n; j++) strip<T, 8, 1, 1>(m, depth, a, si, sk, b + j, ldb, c + j, ldc);
+  if constexpr (wide)
+    for (; j + 4 * W <= n; j += 4 * W) strip<T, 6, 4, W>(0, m, p, count, j, c, ldc, low, fresh);
+  if constexpr (wide)
+    for (; j + 3 * W <= n; j += 3 * W) strip<T, 8, 3, W>(0, m, p, count, j, c, ldc, low, fresh);
+  for (; j + 2 * W <= n; j += 2 * W) strip<T, wide ? 12 : 6, 2, W>(0, m, p, count, j, c, ldc, low, fresh);
+  for (; j + W <= n; j += W) strip<T, wide ? 24 : 12, 1, W>(0, m, p, count, j, c, ldc, low, fresh);
+  for (; W > 8 && j + 8 <= n; j += 8) strip<T, 8, 1, 8>(0, m, p, count, j, c, ldc, low, fresh);
+  for (; W > 4 && j + 4 <= n; j += 4) strip<T, 8, 1, 4>(0, m, p, count, j, c, ldc, low, fresh);
+  for (; j < n; j++) strip<T, 8, 1, 1>(0, m, p, count, j, c, ldc, low, fresh);
+}
+template <class T> void gemm(Int m, Int n, const Product<T>& p, T* c, Int ldc, bool fresh = false) {
+  gemm<T>(m, n, &p, 1, c, ldc, nullptr, fresh);
 }
 
 // f(k, vector) for every vector of n values, then for what is left of them.
@@ -97,17 +129,21 @@ template <class T, class F> inline void lanes(Int n, F f) {
   for (; k + W <= n; k += W) f(k, Vector<T, W>());
   for (; k < n; k++) f(k, Vector<T, 1>());
 }
+#define VEC typedef typename decltype(vector)::type vec
 
 template <class T> inline void add(Int n, const T* a, T* to) {
-  for (Int k = 0; k < n; k++) to[k] += a[k];
+  lanes<T>(n, [=](Int k, auto vector) {
+    VEC;
+    *(vec*)(to + k) += *(const vec*)(a + k);
+  });
 }
 
-// to[n] += sum of the rows of a[m,n]
-template <class T> inline void add_rows(Int m, Int n, const T* a, T* to) {
+// to[n] += sum of the rows of a[m, lda]
+template <class T> inline void add_rows(Int m, Int n, const T* a, Int lda, T* to) {
   lanes<T>(n, [=](Int k, auto vector) {
-    typedef typename decltype(vector)::type vec;
+    VEC;
     vec sum = *(const vec*)(to + k);
-    for (Int i = 0; i < m; i++) sum += *(const vec*)(a + i * n + k);
+    for (Int i = 0; i < m; i++) sum += *(const vec*)(a + i * lda + k);
     *(vec*)(to + k) = sum;
   });
 }
@@ -115,12 +151,31 @@ template <class T> inline void add_rows(Int m, Int n, const T* a, T* to) {
 // to[m,n] = row[n], plus table[m,n] where there is one
 template <class T> inline void spread(Int m, Int n, const T* row, const T* table, T* to) {
   lanes<T>(n, [=](Int k, auto vector) {
-    typedef typename decltype(vector)::type vec;
+    VEC;
     const vec one = *(const vec*)(row + k);
     if (table)
       for (Int i = 0; i < m; i++) *(vec*)(to + i * n + k) = one + *(const vec*)(table + i * n + k);
     else
       for (Int i = 0; i < m; i++) *(vec*)(to + i * n + k) = one;
+  });
+}
+
+// to[m, ldt] = from[m, ldf] in n columns, 0 where there is no from
+template <class T> inline void copy(Int m, Int n, const T* from, Int ldf, T* to, Int ldt) {
+  lanes<T>(n, [=](Int k, auto vector) {
+    VEC;
+    for (Int i = 0; i < m; i++) *(vec*)(to + i * ldt + k) = from ? *(const vec*)(from + i * ldf + k) : vec{};
+  });
+}
+
+// to[m,n] = from[m, ldf] where hidden[m,n] is positive, else 0; ldf = 0 takes the same row again and again.
+template <class T> inline void pass(Int m, Int n, const T* from, Int ldf, const T* hidden, Int ldh, T* to) {
+  lanes<T>(n, [=](Int k, auto vector) {
+    VEC;
+    for (Int i = 0; i < m; i++) {
+      const vec h = *(const vec*)(hidden + i * ldh + k), g = *(const vec*)(from + i * ldf + k);
+      *(vec*)(to + i * ldh + k) = h <= 0 ? vec{} : g;
+    }
   });
 }
 
@@ -134,7 +189,7 @@ std::vector<Int> sorted(const Int* key, Int n, Int keys) {
   return order;
 }
 
-// Sums of consecutive rows into to[set]. The first set of a thread may be the last of another: it is kept back for `finish`.
+// Sums of consecutive rows into to[set]. The first set of a thread may be the last of another: it is kept for `finish`.
 template <class T> struct Sums {
   T* to;
   Int size, current = -1, first = -1;
@@ -161,15 +216,17 @@ template <class T> struct Sums {
 
 template <class T> struct Kernel {
   const Call& call;
-  const Int C, H;
+  const Int C, H, A, O;
   std::vector<Int> order;
-  Space<T> turned, turned2;  // the weights as [in, out]
+  Space<T> turned, turned2, low;  // the weights as [in, out]; 0 in the active columns, else minus infinity
 
-  Kernel(const Call& call, bool back) : call(call), C(call.channels), H(call.hidden) {
-    order = back ? (call.of_table ? sorted(call.index, call.rows, call.table_rows) : order)
+  Kernel(const Call& call, bool back) : call(call), C(call.channels), H(call.hidden), A(call.active), O(call.out) {
+    order = back ? (call.of_table ? sorted(call.entry, call.rows, call.table_rows) : order)
                  : (call.ending == SETS ? sorted(call.owner, call.rows, call.num) : order);
     turned = turn((const T*)call.weight, H, call.width);
-    if (call.ending == LINEAR) turned2 = turn((const T*)call.weight2, call.out, H);
+    if (call.ending == LINEAR) turned2 = turn((const T*)call.weight2, O, A);
+    low.assign(H, -std::numeric_limits<T>::infinity());
+    std::fill(low.begin(), low.begin() + (call.ending == PRODUCT ? 0 : A), T(0));
   }
   static Space<T> turn(const T* w, Int rows, Int columns) {
     Space<T> out(rows * columns);
@@ -178,13 +235,19 @@ template <class T> struct Kernel {
     return out;
   }
   Int at(Int i) const { return order.empty() ? i : order[i]; }
-  Int wide(Int p) const { return call.wide[p] ? C : 1; }
+  Int entry(Int i) const { return call.entry ? call.entry[at(i)] : 0; }
+  Int wide_table() const { return call.table_wide ? C : 1; }
 
-  // Rows i, i+1, … of `from`, in order: where they lie, or brought together in `space`.
+  // Rows i, i+1, … of `from`, in order: where they lie (and the next block is fetched), or brought together in `space`.
   const T* gather(const void* from, Int i, Int count, Int size, Space<T>& space) const {
-    if (order.empty()) return (const T*)from + i * size;
+    if (order.empty()) {
+      const T *here = (const T*)from + i * size, *end = (const T*)from + std::min(i + 2 * count, call.rows) * size;
+      for (const T* next = here + count * size; next < end; next += 64 / sizeof(T)) __builtin_prefetch(next);
+      return here;
+    }
     space.resize(count * size);
-    for (Int r = 0; r < count; r++) memcpy(space.data() + r * size, (const T*)from + at(i + r) * size, size * sizeof(T));
+    for (Int r = 0; r < count; r++)
+      memcpy(space.data() + r * size, (const T*)from + at(i + r) * size, size * sizeof(T));
     return space.data();
   }
 
@@ -194,45 +257,36 @@ template <class T> struct Kernel {
     Space<T> space[MAX_PARTS], hidden, common;
   };
 
-  void make(Block& b, T* hidden) const {
-    const T *bias = (const T*)call.bias, *table = (const T*)call.table;
-    b.common.resize(b.count * H);
-    T* common = C == 1 ? hidden : b.common.data();  // what the channels of a row have in common
+  // The hidden rows of a block (their first columns): what they begin with, then the products.
+  void make(Block& b, T* hidden, Int columns) const {
+    const T *bias = (const T*)call.bias, *table = (const T*)call.table, *own = (const T*)call.own;
+    b.common.resize(H);
     for (Int i = 0; i < b.count; i++) {
-      T* row = common + i * H;
-      if (bias) memcpy(row, bias, H * sizeof(T));
-      else memset(row, 0, H * sizeof(T));
-      if (table && wide_table() == 1) add(H, table + entry(b.start + i) * H, row);
+      T* common = C == 1 ? hidden + i * H : b.common.data();  // what the channels of a row have in common
+      if (bias) memcpy(common, bias, H * sizeof(T));
+      else memset(common, 0, H * sizeof(T));
+      if (own) add(call.own_size, own + at(b.start + i) * call.own_size, common);
+      if (table && wide_table() == 1) add(H, table + entry(b.start + i) * H, common);
+      if (C > 1) spread(C, H, common, table && wide_table() > 1 ? table + entry(b.start + i) * C * H : nullptr, hidden + i * C * H);
     }
+    Product<T> products[MAX_PARTS];
     for (Int p = 0; p < call.parts; p++) {
-      b.part[p] = gather(call.part[p], b.start, b.count, wide(p) * call.size[p], b.space[p]);
-      if (wide(p) == 1) product(b.count, p, b, common);
+      const Int k = call.size[p];
+      b.part[p] = gather(call.part[p], b.start, b.count, C * k, b.space[p]);
+      products[p] = {b.part[p], k, 1, turned.data() + call.column[p] * H, H, k};
     }
-    if (C == 1) return activate(b.count * H, hidden);
-    for (Int i = 0; i < b.count; i++)
-      spread(C, H, common + i * H, table && wide_table() == C ? table + entry(b.start + i) * C * H : nullptr, hidden + i * C * H);
-    for (Int p = 0; p < call.parts; p++)
-      if (wide(p) > 1) product(b.count * C, p, b, hidden);
-    activate(b.count * C * H, hidden);
-  }
-  void activate(Int n, T* values) const {
-    for (Int k = 0; call.ending != PRODUCT && k < n; k++) values[k] = values[k] <= 0 ? T(0) : values[k];  // keeps not-a-number
-  }
-  Int entry(Int i) const { return call.index ? call.index[at(i)] : 0; }
-  Int wide_table() const { return call.table_wide ? C : 1; }
-  void product(Int rows, Int p, const Block& b, T* to) const {
-    gemm(rows, H, call.size[p], b.part[p], call.size[p], Int(1), turned.data() + call.column[p] * H, H, to, H);
+    gemm(b.count * C, columns, products, call.parts, hidden, H, call.ending == PRODUCT ? nullptr : low.data());
   }
 
   template <class F, class G> void blocks(F prepare, G each) const {
-    const Int step = std::max<Int>(1, 64 / C), total = (call.rows + step - 1) / step;
+    const Int step = std::max<Int>(1, BLOCK / C), total = (call.rows + step - 1) / step;
 #pragma omp parallel num_threads(int(std::max<Int>(1, std::min(call.threads, total))))
     {
       Int threads = 1, thread = 0;
 #ifdef _OPENMP
       threads = omp_get_num_threads(), thread = omp_get_thread_num();
 #endif
-      auto&& mine = prepare(thread, threads);
+      auto&& mine = prepare(thread);
       Block b;
       b.hidden.resize(step * C * H);
       const Int last = std::min(call.rows, total * (thread + 1) / threads * step);
@@ -247,26 +301,29 @@ template <class T> struct Kernel {
     T* result = (T*)call.result;
     const bool sets = call.ending == SETS;
     std::vector<Sums<T>> sums(std::max<Int>(1, call.threads), Sums<T>(sets ? result : nullptr, C * H));
-    blocks([&](Int thread, Int) -> Sums<T>& { return sums[thread]; }, [&](Block& b, Sums<T>& sum) {
-      if (call.ending == PRODUCT) return make(b, result + b.start * C * H);
+    blocks([&](Int thread) -> Sums<T>& { return sums[thread]; }, [&](Block& b, Sums<T>& sum) {
+      if (call.ending == PRODUCT) return make(b, result + b.start * C * H, H);
       const T* hidden = b.hidden.data();
-      make(b, b.hidden.data());
-      if (call.ending == LINEAR) {
-        T* out = result + b.start * C * call.out;
-        if (call.bias2) spread(b.count * C, call.out, (const T*)call.bias2, (const T*)nullptr, out);
-        else memset(out, 0, b.count * C * call.out * sizeof(T));
-        gemm(b.count * C, call.out, H, hidden, H, Int(1), turned2.data(), call.out, out, call.out);
-      } else
-        for (Int i = 0; i < b.count; i++)
-          if (sets) add(C * H, hidden + i * C * H, sum.of(call.owner ? call.owner[at(b.start + i)] : 0));
-          else {
-            T* out = result + (b.start + i) * H;
-            memset(out, 0, H * sizeof(T));
-            add_rows(C, H, hidden + i * C * H, out);
-          }
+      make(b, b.hidden.data(), H);
+      if (call.ending == LINEAR) return second(b, hidden, result + b.start * C * O);
+      for (Int i = 0; i < b.count; i++)
+        if (sets) add(C * H, hidden + i * C * H, sum.of(call.owner ? call.owner[at(b.start + i)] : 0));
+        else {
+          T* out = result + (b.start + i) * H;
+          memset(out, 0, H * sizeof(T));
+          add_rows(C, H, hidden + i * C * H, H, out);
+        }
     });
     for (auto& sum : sums) sum.flush();
     for (auto& sum : sums) sum.finish();
+  }
+
+  // W2 relu(hidden) + bias2, plus the columns of hidden that are not active
+  void second(const Block& b, const T* hidden, T* out) const {
+    const Int rows = b.count * C;
+    copy(rows, O, A < H ? hidden + A : (const T*)call.bias2, A < H ? H : 0, out, O);
+    for (Int r = 0; A < H && call.bias2 && r < rows; r++) add(O, (const T*)call.bias2, out + r * O);
+    gemm(rows, O, {hidden, H, 1, turned2.data(), O, A}, out, O);
   }
 
   struct Grads {  // one thread's share
@@ -275,79 +332,85 @@ template <class T> struct Kernel {
     Grads(const Call& c) : table((T*)c.of_table, (c.table_wide ? c.channels : 1) * c.hidden) {
       if (c.of_weight) weight.assign(c.width * c.hidden, T(0));
       if (c.of_bias) bias.assign(c.hidden, T(0));
-      if (c.of_weight2) weight2.assign(c.out * c.hidden, T(0));
+      if (c.of_weight2) weight2.assign(c.out * c.active, T(0));
       if (c.of_bias2) bias2.assign(c.out, T(0));
     }
   };
 
   void backward() const {
     std::vector<Grads> all(std::max<Int>(1, call.threads), Grads(call));
-    blocks([&](Int thread, Int) -> Grads& { return all[thread]; }, [&](Block& b, Grads& g) { backward(b, g); });
+    blocks([&](Int thread) -> Grads& { return all[thread]; }, [&](Block& b, Grads& g) { backward(b, g); });
     for (auto& g : all) {
       g.table.flush();
       for (Int h = 0; call.of_weight && h < H; h++)
         for (Int k = 0; k < call.width; k++) ((T*)call.of_weight)[h * call.width + k] += g.weight[k * H + h];
       if (call.of_bias) add(H, g.bias.data(), (T*)call.of_bias);
-      if (call.of_weight2) add(call.out * H, g.weight2.data(), (T*)call.of_weight2);
-      if (call.of_bias2) add(call.out, g.bias2.data(), (T*)call.of_bias2);
+      if (call.of_weight2) add(O * A, g.weight2.data(), (T*)call.of_weight2);
+      if (call.of_bias2) add(O, g.bias2.data(), (T*)call.of_bias2);
     }
     for (auto& g : all) g.table.finish();
   }
 
   void backward(Block& b, Grads& g) const {
-    const Int rows = b.count * C, O = call.out;
-    T* hidden = b.hidden.data();
-    make(b, hidden);
-    const T *grad = (const T*)call.grad, *inner = nullptr;  // inner: the gradient of the hidden rows
-    g.inner.resize(rows * H);
-    if (call.ending == LINEAR) {
-      const T* outer = gather(grad, b.start, b.count, C * O, g.outer);
-      if (call.of_weight2) gemm(O, H, rows, outer, Int(1), O, hidden, H, g.weight2.data(), H);
-      if (call.of_bias2) add_rows(rows, O, outer, g.bias2.data());
-      std::fill(g.inner.begin(), g.inner.end(), T(0));
-      gemm(rows, H, O, outer, O, Int(1), (const T*)call.weight2, H, g.inner.data(), H);
-    } else if (call.ending != PRODUCT) {
-      for (Int i = 0; i < b.count; i++) {
-        const Int row = at(b.start + i);
-        T* to = g.inner.data() + i * C * H;
-        if (call.ending == CHANNELS) spread(C, H, grad + row * H, (const T*)nullptr, to);
-        else memcpy(to, grad + (call.owner ? call.owner[row] : 0) * C * H, C * H * sizeof(T));
-      }
-    }
-    if (call.ending == PRODUCT)
-      inner = gather(grad, b.start, b.count, C * H, g.outer);
-    else {
-      T* to = g.inner.data();
-      for (Int k = 0; k < rows * H; k++) to[k] = hidden[k] <= 0 ? T(0) : to[k];
-      inner = to;
-    }
-    if (call.of_bias) add_rows(rows, H, inner, g.bias.data());
-    const T* narrow = inner;  // the sum over channels
-    if (C > 1) {
+    const T* inner = gradient(b, g);  // of the hidden rows before the activation
+    const T* narrow = inner;          // its sum over channels
+    const bool wide = wide_table() == C;
+    if (C > 1 && (call.of_bias || call.of_own || (call.of_table && !wide))) {
       g.narrow.assign(b.count * H, T(0));
-      for (Int i = 0; i < b.count; i++) add_rows(C, H, inner + i * C * H, g.narrow.data() + i * H);
+      for (Int i = 0; i < b.count; i++) add_rows(C, H, inner + i * C * H, H, g.narrow.data() + i * H);
       narrow = g.narrow.data();
     }
+    if (call.of_bias) add_rows(b.count, H, narrow, H, g.bias.data());
+    for (Int i = 0; call.of_own && i < b.count; i++)
+      memcpy((T*)call.of_own + at(b.start + i) * call.own_size, narrow + i * H, call.own_size * sizeof(T));
     for (Int i = 0; call.of_table && i < b.count; i++)
-      add(g.table.size, (call.table_wide ? inner : narrow) + i * g.table.size, g.table.of(entry(b.start + i)));
+      add(g.table.size, (wide ? inner : narrow) + i * g.table.size, g.table.of(entry(b.start + i)));
     for (Int p = 0; p < call.parts; p++) {
-      const Int k = call.size[p], count = b.count * wide(p);
-      const T* from = wide(p) == C ? inner : narrow;
-      if (call.of_weight) gemm(k, H, count, b.part[p], Int(1), k, from, H, g.weight.data() + call.column[p] * H, H);
+      const Int k = call.size[p], rows = b.count * C;
+      if (call.of_weight) gemm(k, H, {b.part[p], 1, k, inner, H, rows}, g.weight.data() + call.column[p] * H, H);
       if (!call.of_part[p]) continue;
-      T* to = (T*)call.of_part[p] + b.start * wide(p) * k;
-      if (!order.empty()) g.space.resize(count * k), to = g.space.data();
-      memset(to, 0, count * k * sizeof(T));
-      gemm(count, k, H, from, H, Int(1), (const T*)call.weight + call.column[p], call.width, to, k);
+      T* to = (T*)call.of_part[p] + b.start * C * k;
+      if (!order.empty()) g.space.resize(rows * k), to = g.space.data();
+      gemm(rows, k, {inner, H, 1, (const T*)call.weight + call.column[p], call.width, H}, to, k, true);
       for (Int i = 0; !order.empty() && i < b.count; i++)
-        memcpy((T*)call.of_part[p] + at(b.start + i) * wide(p) * k, to + i * wide(p) * k, wide(p) * k * sizeof(T));
+        memcpy((T*)call.of_part[p] + at(b.start + i) * C * k, to + i * C * k, C * k * sizeof(T));
     }
+  }
+
+  const T* gradient(Block& b, Grads& g) const {
+    const Int rows = b.count * C;
+    const T* grad = (const T*)call.grad;
+    if (call.ending == PRODUCT) {
+      for (Int p = 0; p < call.parts; p++)
+        b.part[p] = gather(call.part[p], b.start, b.count, C * call.size[p], b.space[p]);
+      return gather(grad, b.start, b.count, C * H, g.outer);
+    }
+    T* hidden = b.hidden.data();
+    make(b, hidden, A);
+    g.inner.resize(rows * H);
+    T* inner = g.inner.data();
+    if (call.ending == LINEAR) {
+      const T* outer = gather(grad, b.start, b.count, C * O, g.outer);
+      if (call.of_weight2) gemm(O, A, {outer, 1, O, hidden, H, rows}, g.weight2.data(), A);
+      if (call.of_bias2) add_rows(rows, O, outer, O, g.bias2.data());
+      copy(rows, H - A, outer, O, inner + A, H);
+      gemm(rows, A, {outer, O, 1, (const T*)call.weight2, A, O}, inner, H, true);
+      pass(rows, A, inner, H, hidden, H, inner);
+      return inner;
+    }
+    for (Int i = 0; i < b.count; i++) {
+      const Int row = at(b.start + i), at = i * C * H;
+      if (call.ending == CHANNELS) pass(C, H, grad + row * H, 0, hidden + at, H, inner + at);
+      else pass(C, H, grad + (call.owner ? call.owner[row] : 0) * C * H, H, hidden + at, H, inner + at);
+    }
+    return inner;
   }
 };
 
 // out[i] = outer[i] * sum of inner[j] values[j] over j = source[pointer[i]], …, source[pointer[i+1]-1]
 template <class T>
-void neighbours(Int n, Int size, const T* values, const Int* pointer, const Int* source, const T* inner, const T* outer, T* out, Int threads) {
+void neighbours(Int n, Int size, const T* values, const Int* pointer, const Int* source, const T* inner, const T* outer,
+                T* out, Int threads) {
 #pragma omp parallel for schedule(dynamic, 64) num_threads(int(std::max<Int>(1, threads)))
   for (Int i = 0; i < n; i++) {
     T* to = out + i * size;
@@ -362,15 +425,14 @@ void neighbours(Int n, Int size, const T* values, const Int* pointer, const Int*
 
 }  // namespace
 
+#define KERNELS(T, NAME)                                                                                            \
+  void forward_##NAME(const Call* call) { Kernel<T>(*call, false).forward(); }                                      \
+  void backward_##NAME(const Call* call) { Kernel<T>(*call, true).backward(); }                                     \
+  void neighbours_##NAME(Int n, Int size, const T* values, const Int* pointer, const Int* source, const T* inner,   \
+                         const T* outer, T* out, Int threads) {                                                     \
+    neighbours(n, size, values, pointer, source, inner, outer, out, threads);                                       \
+  }
 extern "C" {
-void forward_float32(const Call* call) { Kernel<float>(*call, false).forward(); }
-void forward_float64(const Call* call) { Kernel<double>(*call, false).forward(); }
-void backward_float32(const Call* call) { Kernel<float>(*call, true).backward(); }
-void backward_float64(const Call* call) { Kernel<double>(*call, true).backward(); }
-void neighbours_float32(Int n, Int size, const float* v, const Int* p, const Int* s, const float* i, const float* o, float* out, Int t) {
-  neighbours(n, size, v, p, s, i, o, out, t);
-}
-void neighbours_float64(Int n, Int size, const double* v, const Int* p, const Int* s, const double* i, const double* o, double* out, Int t) {
-  neighbours(n, size, v, p, s, i, o, out, t);
-}
+KERNELS(float, float32)
+KERNELS(double, float64)
 }
