@@ -19,7 +19,7 @@ from engnn.errors import InputError
 from engnn.tasks.answer import YesNo
 from engnn.tasks.batch import Batch, Batches, Inputs, Share
 from engnn.tasks.metrics import Metric, Score, ranking
-from engnn.tasks.task import EVERYTHING, NEGATIVES, Task, shuffled
+from engnn.tasks.task import EVERYTHING, NEGATIVES, Task, drawn, shuffled
 
 LEAST_BATCHES = 10  # a batch takes a tenth of the links at most: the rest are left to carry messages
 ANSWERED_AT_ONCE = 1 << 16  # pairs, where no gradient is needed
@@ -58,11 +58,15 @@ class LinkTask(Task):
         return torch.cat([torch.ones(positive.size(1)), torch.zeros(negative[0].numel())])[:, None]
 
     def score(self, name: str, answers: Tensor) -> Score:
+        return None if self.dataset.links is None else self.metric.of(*self._apart(name, answers))
+
+    def resampled(self, name: str, answers: Tensor, number: int) -> Score:
         if self.dataset.links is None:
             return None
-        positive, negative = self._pairs(name)
-        count = positive.size(1)
-        return self.metric.of(answers[:count, 0], answers[count:, 0].view(negative.shape[1:]))
+        positive, negative = self._apart(name, answers)
+        rows = drawn(len(positive), number)
+        shared = negative.dim() == 1  # else each link keeps its own
+        return self.metric.of(positive[rows], negative[drawn(len(negative), number) if shared else rows])
 
     def has(self, name: str) -> bool:
         return name == EVERYTHING or (self.dataset.links is not None and name in ("valid", "test"))
@@ -95,6 +99,12 @@ class LinkTask(Task):
         if name == "valid":
             return links.valid, links.valid_negatives
         return links.test, links.test_negatives
+
+    def _apart(self, name: str, answers: Tensor) -> tuple[Tensor, Tensor]:
+        """The answers to links, and those to non-links in the shape in which these are given."""
+        positive, negative = self._pairs(name)
+        count = positive.size(1)
+        return answers[:count, 0], answers[count:, 0].view(negative.shape[1:])
 
     def _batch(self, inputs: Inputs, pairs: Tensor, rows: Tensor, share: Share) -> Batch:
         rows = share.of(rows)

@@ -18,7 +18,7 @@ from engnn.tasks.batch import Batches, Inputs, Share
 from engnn.tasks.metrics import Metric, Score, metric
 
 EVERYTHING = "everything"  # the part that holds every target, labelled or not
-SHUFFLE, NEGATIVES = 1 << 40, 2 << 40  # streams of random words; the epoch's number is added
+SHUFFLE, NEGATIVES, RESAMPLE = 1 << 40, 2 << 40, 6 << 40  # streams of random words; a number is added to each
 
 
 class Task(ABC):
@@ -56,6 +56,11 @@ class Task(ABC):
         """The metric of the answers to a part."""
         y = self.truth(name)
         return None if y is None else self.metric.of(answers, y)
+
+    def resampled(self, name: str, answers: Tensor, number: int) -> Score:
+        """The metric of as many targets of a part, drawn with replacement: the bootstrap's sample of that number."""
+        y, rows = self.truth(name), drawn(len(answers), number)
+        return None if y is None else self.metric.of(answers[rows], y[rows])
 
     def targets(self, name: str) -> Tensor:
         """The numbers of the targets of a part, in order."""
@@ -121,6 +126,11 @@ class Task(ABC):
 def shuffled(count: int, *, seed: int, epoch: int) -> Tensor:
     """The numbers below `count` in an order of this epoch's own."""
     return torch.from_numpy(Draws(seed, SHUFFLE + epoch).order(count))
+
+
+def drawn(count: int, number: int) -> Tensor:
+    """As many of the numbers below `count`, with replacement."""
+    return torch.from_numpy(Draws(number, RESAMPLE).below(count, count))
 
 
 def _moments(y: Tensor) -> tuple[Tensor, Tensor]:

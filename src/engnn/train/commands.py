@@ -40,18 +40,18 @@ def add_train(commands: Commands) -> None:
 def add_evaluate(commands: Commands) -> None:
     """`engnn evaluate`."""
     parser = command(commands, "evaluate", "score a trained model, and how sure it is", _evaluate, "RUN [options]")
-    parser.add_argument("run", metavar="RUN", type=Path, help="the folder of a run")
+    parser.add_argument("trained", metavar="RUN", type=Path, help="the folder of a run")
     parser.add_argument("--data", metavar="DATA", help="other labelled data to score on (those of the run)")
     parser.add_argument("--part", default="", help="train, valid, test or everything (test; of other data, everything)")
     parser.add_argument(
-        "--draws", type=_draws, help="of the noise, or auto: until the score is known to 10 %% (the run's)"
+        "--draws", type=_draws, help="of the noise, or auto: until more would tell nothing the data can (the run's)"
     )
 
 
 def add_predict(commands: Commands) -> None:
     """`engnn predict`."""
     parser = command(commands, "predict", "what a trained model says of new data", _predict, "RUN DATA [options]")
-    parser.add_argument("run", metavar="RUN", type=Path, help="the folder of a run")
+    parser.add_argument("trained", metavar="RUN", type=Path, help="the folder of a run")
     parser.add_argument("data", metavar="DATA", help="a path to your own files, or a dataset's name")
     parser.add_argument("--out", metavar="FILE", type=Path, default=Path("predictions.csv"), help="(predictions.csv)")
     parser.add_argument("--draws", type=_count, help="of the noise, to be averaged (the run's)")
@@ -113,25 +113,25 @@ def _evaluate(asked: Namespace) -> None:
     from engnn.train.run import CONFIG, opened
     from engnn.train.trained import load
 
-    model = load(asked.run)
-    config = options.make_config(options.read_recipe(asked.run / CONFIG))
+    model = load(asked.trained)
+    config = options.make_config(options.read_recipe(asked.trained / CONFIG))
     dataset = model.open(asked.data) if asked.data else opened(config)
     part = asked.part or ("everything" if asked.data else "test")
     said = evaluate(model, dataset, part=part, draws=asked.draws or config.draws)
     if asked.json:
         print(json.dumps(said, indent=2, allow_nan=False))
         return
-    one, many = said["at_1"], said["at_R"]
-    print(
-        f"{said['metric']} on {said['part']}, {said['targets']} targets, {said['draws']} draws: {shown(said['score'])}"
-    )
-    print(f"a single draw: {shown(one['score'])}, standard error {shown(said['standard_error'])}")
+    one, many, draws = said["at_1"], said["at_R"], said["draws"]
+    print(f"{said['metric']} on {said['part']}, {said['targets']:,} targets: {shown(said['score'])}")
+    print(f"± {shown(said['sampling_error'])} by which targets these are")
+    print(f"± {shown(said['standard_error'])} by the draws of the noise, of which there were {draws}")
+    print(f"with a single draw: {shown(one['score'])}")
     if said["label_flip_rate"] is not None:
         print(f"labels that a single draw changes: {said['label_flip_rate']:.2%}")
         for key, name in {"nll": "negative log-likelihood", "brier": "Brier score", "ece": "calibration error"}.items():
-            print(f"{name}: {shown(one[key])} at 1 draw, {shown(many[key])} at {said['draws']}")
-    if said["converged"] is False:
-        say(f"note: {said['draws']} draws were not enough to know the score to 10 %")
+            print(f"{name}: {shown(one[key])} at 1 draw, {shown(many[key])} at {draws}")
+    if asked.draws == "auto" and not said["converged"]:
+        say(f"note: after {draws} draws the score still depends on them more than on a tenth of its sampling error")
 
 
 def _predict(asked: Namespace) -> None:
@@ -139,7 +139,7 @@ def _predict(asked: Namespace) -> None:
 
     if not asked.out.parent.is_dir() or asked.out.is_dir():
         raise InputError(f"{asked.out} cannot be written: give a file in a folder that is there")
-    model = load(asked.run)
+    model = load(asked.trained)
     dataset = model.open(asked.data)
     for note in dataset.notes:
         say(f"note: {note}")
@@ -171,6 +171,7 @@ def _summary(folder: Path, said: dict[str, Any], out: Any) -> None:
         "record, configuration": f"{folder / 'record.json'}, {folder / 'config.yaml'}",
         "answers on test": folder / "predictions.csv",
         "scores in detail": f"engnn evaluate {folder}",
+        "as a page": f"engnn report {folder}",
         "on new data": f"engnn predict {folder} DATA",
     }
     width = max(map(len, rows))

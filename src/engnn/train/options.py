@@ -45,10 +45,7 @@ def options() -> dict[str, Option]:
 
 def add_options(parser: ArgumentParser) -> None:
     """Give a command line all settings, each with its help and its default."""
-    groups = {
-        section: parser.add_argument_group(f"{section}: {(cls.__doc__ or '').splitlines()[0]}")
-        for section, cls in SECTIONS.items()
-    }
+    groups = {section: parser.add_argument_group(section) for section in SECTIONS}
     for name, option in options().items():
         if name == "data":
             continue
@@ -104,7 +101,7 @@ def make_config(*layers: Mapping[str, Any]) -> Config:
     5
     """
     known = options()
-    given = {name: _cast(name, value, known, "settings") for layer in layers for name, value in layer.items()}
+    given = {name: _cast(name, value, known, "this call") for layer in layers for name, value in layer.items()}
     parts = {
         section: cls(
             **{name.partition(".")[2]: value for name, value in given.items() if name.startswith(f"{section}.")}
