@@ -141,6 +141,59 @@ def test_a_place_that_cannot_be_written_is_named(runs: list[Path], tmp_path: Pat
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Runs of the four tasks as `engnn train` writes them, on small data."""
+    from engnn.train.config import Config, ModelConfig, TrainConfig
+    from engnn.train.run import opened, train
+
+    folder = tmp_path_factory.mktemp("real")
+    ring = range(30)
+    graphs = folder / "graphs"  # a value for each of 20 graphs
+    graphs.mkdir()
+    edges = [
+        f"{graph}.{node},{graph}.{(node + 1) % (3 + graph % 4)}" for graph in range(20) for node in range(3 + graph % 4)
+    ]
+    (graphs / "edges.csv").write_text("source,target\n" + "\n".join(edges) + "\n")
+    nodes = [f"{graph}.{node},{graph}" for graph in range(20) for node in range(3 + graph % 4)]
+    (graphs / "nodes.csv").write_text("id,graph\n" + "\n".join(nodes) + "\n")
+    labels = [f"{graph},{3.5 + graph % 4}" for graph in range(20)]
+    (graphs / "graphs.csv").write_text("graph,label\n" + "\n".join(labels) + "\n")
+    sets = folder / "sets"  # a class for each of 30 sets of nodes
+    sets.mkdir()
+    (sets / "edges.csv").write_text("source,target\n" + "\n".join(f"{i},{(i + 1) % 30}" for i in ring) + "\n")
+    rows = [f"{i},{i} {(i + 1 + i % 3) % 30},{'near' if i % 3 == 0 else 'far'}" for i in ring]
+    (sets / "subgraphs.csv").write_text("id,nodes,label\n" + "\n".join(rows) + "\n")
+    small = ModelConfig(layers=1, hidden=8, noise_channels=4, noise_dim=4)
+    runs = []
+    for data in ("karate", "small-world", str(sets), str(graphs)):
+        config = Config(data=data, draws=2, model=small, train=TrainConfig(epochs=3, batch_size=512))
+        runs.append(folder / f"run-{len(runs)}")
+        train(config, opened(config), runs[-1])
+    return runs
+
+
+def test_runs_as_they_are_trained_are_shown_whole(real: list[Path]) -> None:
+    text = page(real)
+    shown = html.unescape(text)
+    for folder, titles in zip(
+        real,
+        (("Confusion", "Reliability"), ("Probability of yes",), ("Entropy",), ("prediction against truth",)),
+        strict=True,
+    ):
+        record = json.loads((folder / "record.json").read_text())
+        one = html.unescape(page([folder]))
+        for title in (*titles, "Training loss", "Validation", "Spread over draws", "Learning rate"):
+            assert title.lower() in one.lower(), (folder, title)
+        for score in filter(None, record["scores"].values()):
+            assert f"{score:.4f}" in one
+            assert f"{score:.4f}" in shown
+        for word in (record["hardware"]["device"], record["versions"]["torch"], f"{record['parameters']:,}"):
+            assert word in one
+        assert "This run is" not in one
+    assert not Outline(text).named("script", "link", "img")
+
+
 def run_command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "engnn", "report", *arguments], capture_output=True, text=True)
 
@@ -209,6 +262,13 @@ def test_a_browser_shows_it_on_a_phone_and_a_desk(runs: list[Path], records: Pat
         assert seen["focusable"] > 20
         assert seen["unmarked"] == 0
     assert seen["boxes"]
+
+
+def test_a_browser_shows_runs_as_they_are_trained(real: list[Path], tmp_path: Path) -> None:
+    for width, seen in browse(tmp_path, page(real), dark=False).items():
+        assert seen["scroll"] <= seen["client"] == int(width), seen["wide"]
+        assert (seen["wide"], seen["poor"], seen["small"], seen["unmarked"]) == ([], [], 0, 0)
+        assert seen["charts"] >= 4 * 4
 
 
 def test_the_browser_test_can_fail(tmp_path: Path, runs: list[Path]) -> None:

@@ -164,7 +164,7 @@ def _outputs(answers: Classes | Values | YesNo | None) -> _Outputs | None:
             )
             for one in answers.outputs
         ]
-        return _Outputs("", ("Known", "Mean absolute error", "Mean spread"), rows)
+        return _Outputs("Errors are in the unit of each output.", ("Known", "Mean absolute error", "Mean spread"), rows)
     if isinstance(answers, YesNo):
         rows = []
         for one in answers.outputs:
