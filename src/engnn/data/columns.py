@@ -92,8 +92,8 @@ def check_scheme(scheme: object) -> None:
     """
     for entry in scheme if isinstance(scheme, list) else [scheme]:
         match entry:
-            case {"kind": "number", "column": str(), "mean": float() | int(), "std": float() | int()}:
-                sound = math.isfinite(entry["mean"]) and 0 < entry["std"] < math.inf
+            case {"kind": "number", "column": str(), "mean": float() | int() as mean, "std": float() | int() as std}:
+                sound = math.isfinite(mean) and 0 < std < math.inf
             case {"kind": "category", "column": str(), "levels": [*levels]}:
                 sound = all(isinstance(level, str) for level in levels) and len(set(levels)) == len(levels)
             case {"kind": "block", "column": str(), "width": int()} | {"kind": "constant", "column": str()}:
