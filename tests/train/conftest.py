@@ -139,6 +139,12 @@ def own_data(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return folder
 
 
+@pytest.fixture(scope="session")
+def write() -> Callable[..., None]:
+    """`write(folder, task, seed=…, labels=…)`: such a folder of any seed, with labels or without."""
+    return write_data
+
+
 def write_data(folder: Path, task: str, *, seed: int = 0, labels: bool = True) -> None:
     """Small data for a task: a graph of 40 nodes, or 24 graphs; ids that look like numbers, among them `007`."""
     draw = random.Random(f"{task} {seed}")

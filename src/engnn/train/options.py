@@ -81,7 +81,12 @@ def parse_recipe(text: str, where: str) -> dict[str, Any]:
         said = " ".join(str(error).split())[:300] or "nested too deeply"
         raise InputError(f"{where} is not plain YAML: {said}") from error
     known = options()
-    return {name: _cast(name, value, known, where) for name, value in _flat(read or {}, "", where)}
+    settings = {name: _cast(name, value, known, where) for name, value in _flat(read or {}, "", where)}
+    try:
+        make_config(settings)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    return settings
 
 
 def default_recipe(data: str, task: str) -> tuple[str, dict[str, Any]]:
