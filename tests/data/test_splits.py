@@ -10,10 +10,21 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.torch import load, save
 from torch import Tensor
 
 from engnn.data.dataset import Dataset, Graphs, Links, Members
-from engnn.data.splits import audit_links, audit_split, link_leaks, link_split, non_edges, random_split, undirected
+from engnn.data.splits import (
+    audit_links,
+    audit_split,
+    link_leaks,
+    link_split,
+    non_edges,
+    random_split,
+    split_digest,
+    split_parts,
+    undirected,
+)
 from engnn.errors import InputError
 
 SEEDS = st.integers(0, 2**64 - 1)
@@ -353,3 +364,36 @@ def test_what_is_only_to_be_told_apart_needs_no_split_unless_it_is_the_users_own
     audit_split(replace(bare, provenance="original"))
     with pytest.raises(InputError, match="empty"):
         audit_split(bare)
+
+
+# --- what a run keeps ---
+
+
+@pytest.mark.parametrize(
+    "dataset", [targets("node", train=[0, 3], valid=[5], test=[2]), linked(6, GOOD), linked(6, RANKED)]
+)
+def test_a_split_that_was_saved_is_the_one_that_is_read(dataset: Dataset) -> None:
+    saved = load(save({name: ids.contiguous() for name, ids in split_parts(dataset).items()}))
+    assert saved.keys() >= {"train", "valid", "test"}
+    for name, ids in split_parts(dataset).items():
+        torch.testing.assert_close(saved[name], ids, rtol=0, atol=0)
+    assert ("test_negatives" in saved) == (dataset.links is GOOD)
+
+
+def test_the_digest_is_of_the_split_and_of_nothing_else() -> None:
+    one = targets("node", train=[0, 3], valid=[5], test=[2])
+    assert split_digest(replace(one, name="other", y=None, split=dict(reversed(one.split.items())))) == split_digest(
+        one
+    )
+    narrow = {part: ids.int() for part, ids in one.split.items()}
+    assert split_digest(replace(one, split=narrow)) == split_digest(one)
+    others = [
+        targets("node", train=[0, 3], valid=[2], test=[5]),
+        targets("node", train=[0], valid=[3, 5], test=[2]),
+        targets("node", train=[0, 3], valid=[5], test=[1]),
+        linked(6, GOOD),
+        linked(6, replace(GOOD, test_negatives=torch.tensor([[0, 2], [5, 5]]))),
+        linked(6, replace(GOOD, test=GOOD.test.flip(0))),
+    ]
+    assert len({split_digest(dataset) for dataset in [one, *others]}) == 1 + len(others)
+    assert split_digest(targets("node")) == ""

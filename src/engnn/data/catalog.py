@@ -16,9 +16,9 @@ import torch
 import engnn.data.sources
 from engnn.data import files
 from engnn.data.cache import cached
-from engnn.data.dataset import Dataset, Task
+from engnn.data.dataset import PARTS, Dataset, Task
 from engnn.data.source import File, Request, Source
-from engnn.data.splits import OFFICIAL, audit_split, undirected
+from engnn.data.splits import OFFICIAL, audit_split, split_digest, split_parts, undirected
 from engnn.errors import InputError, nearest
 
 Get = Callable[[File], Path]
@@ -148,11 +148,9 @@ def _facts(dataset: Dataset) -> dict[str, object]:
     num_nodes = int(graphs.node_ptr[-1])
     shift = torch.repeat_interleave(graphs.node_ptr[:-1], graphs.num_edges)
     pairs = graphs.edge_index + shift
-    parts = {part: len(ids) for part, ids in dataset.split.items()}
     if dataset.links is not None:
         links = dataset.links
         pairs = torch.cat([pairs, links.train, links.valid, links.test], dim=1)
-        parts = {"train": links.train.size(1), "valid": links.valid.size(1), "test": links.test.size(1)}
     num_edges = undirected(num_nodes, pairs).size(1)
     many = len(graphs) > 1
     return {
@@ -166,7 +164,8 @@ def _facts(dataset: Dataset) -> dict[str, object]:
         "classes": len(dataset.classes) or len(dataset.outputs),
         "metric": dataset.metric,
         "split": dataset.split_name,
-        "splits": parts,
+        "splits": {part: ids.size(-1) for part, ids in split_parts(dataset).items() if part in PARTS},
+        "split_sha256": split_digest(dataset),
         "provenance": dataset.provenance,
         "licence": dataset.licence,
         "source": dataset.source,

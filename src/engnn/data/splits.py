@@ -5,6 +5,8 @@ Every choice is a pure function of the seed, the same on every machine (see `eng
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
@@ -115,6 +117,33 @@ def undirected(num_nodes: int, edge_index: Tensor) -> Tensor:
     [[0, 0], [1, 2]]
     """
     return _pairs(num_nodes, _edges(num_nodes, edge_index))
+
+
+def split_parts(dataset: Dataset) -> dict[str, Tensor]:
+    """The targets of each part, or the links of each and the negatives of `valid` and `test`: what a run should keep.
+
+    Negatives of each link by itself, which only benchmarks publish, are left out.
+    """
+    links = dataset.links
+    if links is None:
+        return dict(dataset.split)
+    negatives = {"valid_negatives": links.valid_negatives, "test_negatives": links.test_negatives}
+    shared = {name: pairs for name, pairs in negatives.items() if pairs.dim() == 2}
+    return {"train": links.train, "valid": links.valid, "test": links.test} | shared
+
+
+def split_digest(dataset: Dataset) -> str:
+    """The SHA-256 of a split, by which two runs can tell that theirs are the same ("" where there is none).
+
+    >>> from engnn.data.catalog import open_dataset
+    >>> split_digest(open_dataset("karate"))[:8]
+    '75e2110b'
+    """
+    found = hashlib.sha256()
+    for name, ids in sorted(split_parts(dataset).items()):
+        found.update(json.dumps([name, list(ids.shape)]).encode())
+        found.update(ids.numpy().astype("<i8").tobytes())
+    return found.hexdigest() if split_parts(dataset) else ""
 
 
 def audit_split(dataset: Dataset) -> None:
