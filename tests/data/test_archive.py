@@ -164,3 +164,13 @@ def test_a_folder_that_exists_is_not_written_into(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="exists already"):
         extract(zipped(tmp_path / "archive", PLAIN), tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_one_folder_of_an_archive_comes_out_without_the_rest(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "archive.zip", PLAIN)
+    extract(archive, tmp_path / "out", inside="name")
+    assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == ["a.txt", "b.txt", "raw"]
+    for absent in ("other", "readme", "name/raw/a.txt"):
+        with pytest.raises(InputError, match=f"has no folder '{absent}'"):
+            extract(archive, tmp_path / "again", inside=absent)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["archive.zip", "out"]

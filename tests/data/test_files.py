@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from engnn.data import files
-from engnn.data.source import File
+from engnn.data.source import File, Packed
 from engnn.errors import InputError
 
 CONTENT = b"some raw data"
@@ -99,3 +101,48 @@ def test_nothing_is_downloaded_where_that_is_forbidden(
     with pytest.raises(files.MissingFile, match="published at http"):
         files.fetch(published)
     assert not cache_folder.exists()
+
+
+PACKED = Packed("family/name.zip", "https://example.org/name.zip", inside="top", folder="family/name")
+INSIDE = [File(f"family/name/{name}", packed=PACKED) for name in ("raw/a.bin", "b.bin")]
+
+
+def pack(root: Path, *names: str) -> Path:
+    path = root / PACKED.path
+    path.parent.mkdir(parents=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, CONTENT)
+    return path
+
+
+def test_an_archive_that_was_put_there_is_unpacked_once_into_the_cache(named: Path, cache_folder: Path) -> None:
+    pack(named, "top/raw/a.bin", "top/b.bin")
+    with ThreadPoolExecutor(4) as several:
+        found = list(several.map(files.fetch, INSIDE * 4))
+    assert found == [cache_folder / "raw" / file.path for file in INSIDE] * 4
+    assert {path.read_bytes() for path in found} == {CONTENT}
+    assert [path.name for path in named.rglob("*")] == ["family", "name.zip"]
+
+
+def test_a_missing_file_of_an_archive_is_named_with_the_archive_and_its_address(named: Path) -> None:
+    for get in (files.locate, files.fetch):
+        with pytest.raises(
+            files.MissingFile, match=r"raw/a\.bin is not here.*family/name\.zip there, published at https:"
+        ):
+            get(INSIDE[0])
+    pack(named, "top/b.bin")
+    for _ in range(2):
+        with pytest.raises(files.MissingFile, match=r"raw/a\.bin is not here"):
+            files.fetch(INSIDE[0])
+    assert files.fetch(INSIDE[1]).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("names", [["top/../../outside"], ["other/a.bin"], ["top/a.bin", "top/A.bin"]])
+def test_a_hostile_or_wrong_archive_is_refused_and_leaves_nothing(
+    names: list[str], named: Path, cache_folder: Path
+) -> None:
+    pack(named, *names)
+    with pytest.raises(InputError, match=r"name\.zip"):
+        files.fetch(INSIDE[0])
+    assert [path.name for path in cache_folder.rglob("*") if path.is_file()] == [".lock"]

@@ -43,8 +43,8 @@ def contents(archive: Path, caps: Caps = DEFAULT) -> dict[str, bytes]:
         return {name: file.read() for name, file in _members(archive, caps)}
 
 
-def extract(archive: Path, folder: Path, caps: Caps = DEFAULT) -> Path:
-    """The files inside, under `folder`, which appears whole or not at all; refused as by `contents`."""
+def extract(archive: Path, folder: Path, caps: Caps = DEFAULT, *, inside: str = "") -> Path:
+    """The files in its folder `inside`, under `folder`, which appears whole or not at all; refused as by `contents`."""
     if folder.exists():
         raise InputError(f"{folder} exists already: move it away, or extract {archive.name} into another folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,9 @@ def extract(archive: Path, folder: Path, caps: Caps = DEFAULT) -> Path:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("xb") as copy:
                     shutil.copyfileobj(file, copy)
-        os.rename(whole, folder)
+        if not (whole / inside).is_dir():
+            raise InputError(f"{archive} has no folder {inside!r}: it is another archive; get the right one")
+        os.rename(whole / inside, folder)
     return folder
 
 

@@ -34,8 +34,7 @@ def download(url: str, target: Path, *, sha256: str, max_bytes: int = MAX_BYTES,
         raise InputError(f"{url}: only http and https addresses are downloaded")
     part = target.with_name(f"{target.name}.part")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(target.parent):
+        with alone(target.parent):
             if target.is_file():  # another process was first
                 return target
             with part.open("ab+") as file:
@@ -161,8 +160,9 @@ def _digest(file: IO[bytes]) -> str:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """While no other process is in here for the same folder."""
+def alone(folder: Path) -> Iterator[None]:
+    """While no other process is in here for the same folder, which is made where it is not there."""
+    folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("ab") as file:
         if sys.platform != "win32":  # where two at once cost one of them an error, never a wrong file
             import fcntl

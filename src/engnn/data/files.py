@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engnn.errors import InputError
 
 if TYPE_CHECKING:
-    from engnn.data.source import File
+    from engnn.data.source import File, Packed
 
 
 class MissingFile(InputError):
@@ -53,10 +53,14 @@ def locate(file: File) -> Path:
     """Where the file lies, with the right content, and without touching the network."""
     path = find(file)
     if path is None:
+        published = f"; it is published at {file.url}." if file.url else ". It cannot be downloaded."
+        if file.packed:
+            published = (
+                f"; or put {file.packed.path} there, published at {file.packed.url}, and it is unpacked for you."
+            )
         raise MissingFile(
             f"{file.path} is not here. Put it (SHA-256 {file.sha256 or 'not known'}) under "
-            f"{' or '.join(map(str, roots()))}, or set ENGNN_DATA to a folder that holds it"
-            + (f"; it is published at {file.url}." if file.url else ". It cannot be downloaded.")
+            f"{' or '.join(map(str, roots()))}, or set ENGNN_DATA to a folder that holds it{published}"
         )
     if file.sha256 and path != downloads() / file.path and (digest := sha256(path)) != file.sha256:
         raise InputError(
@@ -67,12 +71,29 @@ def locate(file: File) -> Path:
 
 
 def fetch(file: File) -> Path:
-    """Where the file lies, once it has been downloaded if it was absent and may be (`ENGNN_OFFLINE=1` forbids it)."""
-    if find(file) is None and file.url and file.sha256 and not offline():
-        from engnn.data.download import download
+    """Where the file lies, once it was got if it was absent: out of its archive where that is here, or downloaded.
 
-        download(file.url, downloads() / file.path, sha256=file.sha256)
+    `ENGNN_OFFLINE=1` forbids downloads, and what has no known digest is never downloaded.
+    """
+    if find(file) is None:
+        if file.packed:
+            _unpack(file, file.packed)
+        elif file.url and file.sha256 and not offline():
+            from engnn.data.download import download
+
+            download(file.url, downloads() / file.path, sha256=file.sha256)
     return locate(file)
+
+
+def _unpack(file: File, packed: Packed) -> None:
+    archive = next((root / packed.path for root in roots() if (root / packed.path).is_file()), None)
+    if archive is not None:
+        from engnn.data.archive import extract
+        from engnn.data.download import alone
+
+        with alone(downloads()):
+            if not (downloads() / packed.folder).exists():  # no other process was first
+                extract(archive, downloads() / packed.folder, inside=packed.inside)
 
 
 def offline() -> bool:

@@ -15,12 +15,23 @@ Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
+class Packed:
+    """An archive of raw files, as it is published."""
+
+    path: str  # under the data root
+    url: str
+    inside: str  # the folder in it that is wanted
+    folder: str  # where that goes, under the data root
+
+
+@dataclass(frozen=True)
 class File:
     """A raw file: its path under the data root, its digest, and where it is published (none: it must be put there)."""
 
     path: str
     sha256: str = ""
     url: str = ""
+    packed: Packed | None = None  # what it is published in
 
 
 def uncached(key: str, build: Callable[[], Arrays]) -> Arrays:

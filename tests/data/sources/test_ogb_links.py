@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -131,6 +133,19 @@ def test_collab_opens_by_name_lets_new_validation_edges_carry_messages_and_tells
         assert any("train links and valid links share 1 pairs" in leak for leak in told)
     facts = describe("ogbl-collab")
     assert (facts["nodes"], facts["edges"], facts["splits"]) == (6, 5, {"train": 6, "valid": 2, "test": 1})
+
+
+def test_the_published_archive_opens_as_it_is(shelf: Path, cache_folder: Path) -> None:
+    collab(shelf)
+    expected = link_leaks(open_dataset("ogbl-collab"))
+    unpacked = shelf / "ogb" / "ogbl_collab"
+    with zipfile.ZipFile(shelf / "ogb" / "collab.zip", "w") as archive:
+        for path in unpacked.rglob("*"):
+            archive.write(path, Path("collab") / path.relative_to(unpacked))
+    shutil.rmtree(unpacked)
+    shutil.rmtree(cache_folder)
+    assert link_leaks(open_dataset("ogbl-collab")) == expected
+    assert [path.name for path in (shelf / "ogb").iterdir()] == ["collab.zip"]
 
 
 def test_ppa_and_citation2_open_by_name_with_their_metrics(shelf: Path) -> None:
@@ -290,6 +305,7 @@ def test_ddi_is_the_first_lines_of_its_files(data_root: Path, open_or_skip: Open
 
 MEASURE = """
 import sys
+import zipfile
 from engnn.data.catalog import open_dataset
 open_dataset(sys.argv[1], task="link")
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))

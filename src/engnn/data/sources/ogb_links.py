@@ -23,12 +23,13 @@ from torch import Tensor
 from engnn.data.dataset import PARTS, Dataset, Graphs, Links
 from engnn.data.pinned import GITHUB, pinned
 from engnn.data.single import Array
-from engnn.data.source import Arrays, File, Request, Source
+from engnn.data.source import Arrays, File, Packed, Request, Source
 from engnn.data.splits import OFFICIAL, link_leaks, undirected
 from engnn.data.undirected import undirected as both_ways
 from engnn.data.unpickle import load_torch
 from engnn.errors import InputError
 
+ARCHIVES = "https://snap.stanford.edu/ogb/data/linkproppred"
 DDI = f"{GITHUB}/snap-stanford/relbench/a372f1eafe320f6fc0f61a807c775a09f1a8df0b/dataset"
 
 
@@ -189,9 +190,13 @@ def _unknown(num_nodes: int, pairs: Tensor, edges: Tensor) -> Tensor:
     return new[:, ~torch.isin(new[0] * num_nodes + new[1], old[0] * num_nodes + old[1])]
 
 
-def _source(
-    name: str, metric: str, layout: Layout, summary: str, *notes: str, file: Callable[[str], File] = File
-) -> Source:
+def _packed(name: str, folder: str) -> Callable[[str], File]:
+    """Files of the archive `name`, which is what is published."""
+    packed = Packed(f"ogb/{name}.zip", f"{ARCHIVES}/{name}.zip", inside=name, folder=f"ogb/{folder}")
+    return lambda path: File(path, packed=packed)
+
+
+def _source(name: str, metric: str, layout: Layout, summary: str, *notes: str, file: Callable[[str], File]) -> Source:
     return Source(
         name=name,
         tasks=("link",),
@@ -221,12 +226,14 @@ SOURCES = (
         "authors who wrote together in several years have one edge in the graph, and a training link for each year; "
         "how many papers and in which years is left out",
         "validation edges may carry messages in the test",
+        file=_packed("collab", "ogbl_collab"),
     ),
     _source(
         "ogbl-ppa",
         "hits@100",
         Layout(folder="ogbl_ppa", split="throughput", features=58),
         "576,289 proteins of 58 species and their associations; tested on those that are dear to find",
+        file=_packed("ppassoc", "ogbl_ppa"),
     ),
     _source(
         "ogbl-citation2",
@@ -234,5 +241,6 @@ SOURCES = (
         Layout(folder="ogbl_citation2", split="time", features=128, ranked=True),
         "2,927,963 papers and their citations; each held-out one against 1,000 papers not cited",
         "citations are undirected in the graph, and (citing, cited) in the links; the years of papers are left out",
+        file=_packed("citation-v2", "ogbl_citation2"),
     ),
 )
