@@ -1,0 +1,96 @@
+"""What the baselines share: inputs as they come from a batch, and answers for any of the four tasks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import global_mean_pool
+
+from engnn.errors import InputError
+
+Targets = Tensor | tuple[Tensor, Tensor, int] | None
+Pool = Callable[[Tensor, Tensor, int], Tensor]
+LEVELS = ("node", "link", "subgraph", "graph")
+
+
+class Baseline(nn.Module, ABC):
+    """A model of nodes, `encode`, and the answers for targets.
+
+    A node's answer is its own embedding, of `width` channels. A link's is an MLP of the product of its ends' (as in the
+    examples of OGB, Hu et al. 2020); a subgraph's or a graph's is an MLP of its nodes', put together by `pool`. Where
+    nodes have no features, all have the same one.
+    """
+
+    def __init__(
+        self, in_channels: int, hidden_channels: int, out_channels: int, *, level: str, pool: Pool = global_mean_pool
+    ) -> None:
+        super().__init__()
+        fits(type(self).__name__, level, LEVELS)
+        self.in_channels = max(1, in_channels)
+        self.level, self.pool = level, pool
+        self.width = out_channels if level == "node" else hidden_channels
+        self.head = nn.Identity() if level == "node" else mlp(hidden_channels, hidden_channels, out_channels)
+
+    @abstractmethod
+    def encode(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
+        """Embeddings of all nodes, `[n, width]`."""
+
+    def forward(
+        self,
+        x: Tensor | None,
+        edge_index: Tensor,
+        *,
+        edge_attr: Tensor | None = None,
+        batch: Tensor | None = None,
+        targets: Targets = None,
+        noise: Tensor | int | None = None,
+        num_nodes: int | None = None,
+        size: int | None = None,
+    ) -> Tensor:
+        """The answers `[T, out_channels]`; see `engnn.nn.model.ENGNN.forward`. There is no noise in this model."""
+        if x is None:
+            x = next(self.parameters()).new_ones(count_nodes(edge_index, num_nodes), 1)
+        h = self.encode(x, edge_index, edge_attr)
+        if isinstance(targets, tuple):
+            nodes, index, count = targets
+            h = self.pool(h[nodes], index, count)
+        elif self.level == "graph":
+            h = self.pool(h, torch.zeros_like(h[:, 0], dtype=torch.long) if batch is None else batch, size or 1)
+        elif self.level == "link":
+            assert targets is not None
+            h = h[targets[0]] * h[targets[1]]
+        elif targets is not None:
+            h = h[targets]
+        out: Tensor = self.head(h)
+        return out
+
+
+def fits(model: str, level: str, levels: tuple[str, ...], why: str = "") -> None:
+    """Refuse a level that a model has no answer for."""
+    if level not in levels:
+        raise InputError(
+            f"{model} is for {' and '.join(levels)} tasks, and this is a {level} task{why}: take another --model"
+        )
+
+
+def count_nodes(edge_index: Tensor, num_nodes: int | None) -> int:
+    """n, where no features tell it."""
+    if num_nodes is not None:
+        return num_nodes
+    return 1 + int(edge_index.max()) if edge_index.numel() else 0
+
+
+def mlp(*widths: int, dropout: float = 0.0) -> nn.Sequential:
+    """Linear layers with ReLU between them.
+
+    >>> mlp(2, 3, 1)(torch.ones(5, 2)).shape
+    torch.Size([5, 1])
+    """
+    layers: list[nn.Module] = []
+    for one, other in pairwise(widths):
+        layers += [nn.Linear(one, other), nn.ReLU(), nn.Dropout(dropout)]
+    return nn.Sequential(*layers[:-2])
