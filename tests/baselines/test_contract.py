@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,7 @@ from engnn.errors import InputError
 from engnn.testing import Case, assert_batch_consistent, assert_edge_order_invariant, assert_node_equivariant
 from engnn.train.config import Config, ModelConfig, TrainConfig
 from engnn.train.models import ENGNN, build, constructor, names
+from engnn.train.options import default_recipe, make_config
 from engnn.train.run import opened, train
 
 LEVELS = ("node", "link", "subgraph", "graph")
@@ -25,8 +27,6 @@ AXES = {"node": "node", "link": "target", "subgraph": "target", "graph": "graph"
 
 def made(name: str, level: str, *, in_channels: int = 3, seed: int = 0) -> nn.Module:
     """The model, evaluating in double precision, given those arguments that it names."""
-    import inspect
-
     torch.manual_seed(seed)
     accepted = inspect.signature(constructor(name).__init__).parameters
     given = {**SMALL, "in_channels": in_channels, "out_channels": 2 if level != "link" else 1, "level": level}
@@ -97,6 +97,15 @@ def test_it_says_where_it_was_published_and_by_which_equation(name: str) -> None
     assert ".. math::" in said
     assert any(str(year) in said for year in range(1990, 2027))
     assert (Path(__file__).parent / f"test_{name}.py").exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_recipe_is_taken_by_its_name_over_that_of_the_data(name: str) -> None:
+    names, settings = default_recipe("karate", "node", name)
+    assert names == f"karate.yaml, models/{name}.yaml"
+    assert settings["model.name"] == name
+    assert make_config(settings).model.name == name
+    assert {**default_recipe("karate", "node")[1], **settings} == settings
 
 
 @pytest.mark.parametrize(("name", "level"), FITTING)

@@ -130,10 +130,15 @@ def test_a_lower_score_is_better_where_the_metric_is_an_error(begin: Begin) -> N
     assert study.best() != best
 
 
-def test_noise_is_not_searched_for_a_model_that_takes_none() -> None:
-    config = options.make_config({"data": "karate"})
-    task = task_of(opened(config))
-    assert searched(config, task).keys() == RANGES.keys()
+@pytest.mark.parametrize(
+    ("name", "noise", "width"), [("engnn", True, True), ("gcn", False, True), ("common_neighbours", False, False)]
+)
+def test_what_a_model_does_not_take_is_not_searched(name: str, noise: bool, width: bool) -> None:
+    config = options.make_config({"data": "small-world", "model.name": name})
+    found = searched(config, task_of(opened(config)))
+    assert ("model.noise_channels" in found) == ("model.noise_dim" in found) == noise
+    assert ("model.layers" in found) == ("model.hidden" in found) == width
+    assert {"train.learning_rate", "train.weight_decay"} <= found.keys()
 
 
 # pruning

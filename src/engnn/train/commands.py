@@ -73,7 +73,7 @@ def configured(asked: Namespace) -> tuple[Config, Any, str]:
     dataset = opened(config)
     name = str(file)
     if file is None:
-        name, recipe = options.default_recipe(config.data, dataset.task)
+        name, recipe = options.default_recipe(config.data, dataset.task, config.model.name)
         config = options.make_config(recipe, given)
     return settled(config, dataset), dataset, name
 

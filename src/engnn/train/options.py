@@ -89,14 +89,15 @@ def parse_recipe(text: str, where: str) -> dict[str, Any]:
     return settings
 
 
-def default_recipe(data: str, task: str) -> tuple[str, dict[str, Any]]:
-    """The name and the settings of the recipe that comes with engnn for a dataset, else for its task."""
+def default_recipe(data: str, task: str, model: str = "") -> tuple[str, dict[str, Any]]:
+    """The names and the settings of what comes with engnn: for a dataset, else for its task; over it, for a model."""
     folder = resources.files("engnn") / "recipes"
     dataset = re.sub(r"[^a-z0-9_-]", "-", data)
-    for name in (f"{dataset}-{task}", dataset, dataset.partition("-")[0] if ":" in data else "", task):
-        if name and (recipe := folder / f"{name}.yaml").is_file():
-            return f"{name}.yaml", parse_recipe(recipe.read_text(encoding="utf-8"), f"{name}.yaml")
-    return "", {}
+    generic = (f"{dataset}-{task}", dataset, dataset.partition("-")[0] if ":" in data else "", task)
+    names = [next((name for name in generic if name and (folder / f"{name}.yaml").is_file()), ""), f"models/{model}"]
+    found = {f"{name}.yaml": folder / f"{name}.yaml" for name in names}
+    read = {name: parse_recipe(one.read_text(encoding="utf-8"), name) for name, one in found.items() if one.is_file()}
+    return ", ".join(read), {key: value for one in read.values() for key, value in one.items()}
 
 
 def make_config(*layers: Mapping[str, Any]) -> Config:
