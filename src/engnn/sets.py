@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from engnn.kernels import Adjacency, neighbour_sum
+
 Level = Literal["node", "link", "subgraph", "graph"]
 
 
@@ -74,19 +76,17 @@ class Neighbours(NamedTuple):
 
     source: Tensor  # [m]
     of: Sets
+    edges: Adjacency
 
     @classmethod
     def from_edges(cls, edge_index: Tensor, num_nodes: int) -> Neighbours:
         """Neighbourhoods of a PyG `edge_index`, whose entries go from row 0 to row 1."""
-        return cls(edge_index[0], Sets.of(edge_index[1], num_nodes))
+        source, target = edge_index
+        return cls(source, Sets.of(target, num_nodes), Adjacency.of(source, target, num_nodes))
 
-    def gather(self, values: Tensor) -> Tensor:
-        """The value of the neighbour, for each entry: `[n, …]` → `[m, …]`."""
-        return values.index_select(0, self.source)
-
-    def sum(self, values: Tensor) -> Tensor:
-        """Σ_{j ∈ N(i)} values_j: `[n, …]` → `[n, …]`."""
-        return self.of.sum(self.gather(values))
+    def sum(self, values: Tensor, scale: Tensor | None = None) -> Tensor:
+        """scale[i] · Σ_{j ∈ N(i)} values_j: `[n, …]` → `[n, …]`."""
+        return neighbour_sum(values, self.edges, scale)
 
 
 class Shared(NamedTuple):

@@ -50,6 +50,7 @@ def shapes() -> Iterator[tuple[str, Rows]]:
     yield "no channels, with a table", Rows((x,), (2 * L,), weight, bias, None, make(SETS, H, seed=10), owners())
     yield "more rows than a block", Rows((make(211, L, seed=1),), (0,), weight, bias, make(211, H, seed=2))
     yield "more channels than a block", Rows((make(2, 131, L, seed=1),), (0,), weight, bias, make(2, H, seed=2))
+    yield "a part without columns", Rows((z, make(N, C, 0, seed=1)), (0, L), weight)
     yield "no rows", Rows((make(0, C, L, seed=2),), (0,), weight, bias, make(0, H, seed=2))
 
 

@@ -110,9 +110,19 @@ def _apply(
     owner: Tensor | None = None,
     num: int = 1,
 ) -> Tensor:
-    if choice.chosen(rows.weight.device.type).name == "off":
+    device = rows.weight.device.type
+    if torch.is_autocast_enabled(device):
+        to = torch.get_autocast_dtype(device)
+        rows = rows._replace(parts=[part.to(to) for part in rows.parts], weight=rows.weight.to(to))
+        rows = rows._replace(bias=_to(rows.bias, to), own=_to(rows.own, to), table=_to(rows.table, to))
+        weight2, bias2 = _to(weight2, to), _to(bias2, to)
+    if choice.chosen(device).name == "off":
         return plain.end(plain.hidden(*rows), ending, weight2, bias2, owner, num)
     return ops.differentiable(*rows, weight2, bias2, owner, num, int(ending))
+
+
+def _to(tensor: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    return None if tensor is None else tensor.to(dtype)
 
 
 def _compressed(source: Tensor, target: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:

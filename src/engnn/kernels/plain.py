@@ -178,7 +178,7 @@ def neighbour_sum(
 
 def _chunks(parts: Sequence[Tensor], width: int) -> Iterator[slice]:
     n = parts[0].size(0)
-    step = max(1, CHUNK // max(1, parts[0][:1, ..., 0].numel() * width))
+    step = max(1, CHUNK // max(1, parts[0].shape[1:-1].numel() * width))
     return (slice(start, start + step) for start in range(0, max(n, 1), step))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from engnn.nn.deep_set import PERMUTATION, DeepSet, Symmetry
-from engnn.nn.linear import MLP, Module
+from engnn.nn.linear import MLP, Module, activation
+from engnn.parts import together
 from engnn.sets import Sets, Shared
 
 
@@ -56,7 +57,11 @@ class EquivariantAggregator(Module):
         sets = Sets.given(index, num_sets, x)
         z1 = (z, Shared(self.psi(z, sets=sets), sets))  # Z¹ = Z ‖ ψ(Z)
         x0 = (self.phi(*z1), x)  # X⁰ = φ(Z¹) ‖ X
-        x1 = sets.spread(self.varphi(*x0, sets=sets))  # X¹ = ϕ(X⁰)
-        x2: Tensor = self.g(x1, *x0)  # X² = g(X¹ ‖ X⁰)
-        z2: Tensor = self.h((x1, *x0), z1)  # Z² = h(X¹ ‖ X⁰ ‖ Z¹)
+        x1 = Shared(self.varphi(*x0, sets=sets), sets)  # X¹ = ϕ(X⁰)
+        # g and h begin with Linears of the same X¹ ‖ X⁰: one product
+        g1, h1 = together([(self.g.lin1.weight, self.g.lin1.bias), self.h.of_x], (x1, *x0)).tensor_split(
+            [len(self.g.lin1.weight)], -1
+        )
+        x2: Tensor = self.g.lin2(activation(g1))  # X² = g(X¹ ‖ X⁰)
+        z2: Tensor = self.h(h1, z1)  # Z² = h(X¹ ‖ X⁰ ‖ Z¹)
         return x2, z2

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from engnn import kernels
 from engnn.nn.deep_set import PERMUTATION, DeepSet, Symmetry
 from engnn.nn.linear import MLP, Module, SplitLinear, activation
+from engnn.parts import Part, together
 from engnn.sets import Neighbours, Sets, Shared
 
 
@@ -79,22 +81,24 @@ class ENConv(Module):
         graphs = Sets.given(batch, size, x)
 
         psi = Shared(self.psi(z, sets=graphs), graphs)
-        z1: tuple[Tensor | Shared, ...] = (z, psi)
+        z1: tuple[Part, ...] = (z, psi)  # Z¹ = Z ‖ Σ_j Z_j ‖ ψ(Z)
         if self.noise_messages:
-            z1 = (
-                z,
-                neighbours.sum(z) * (self.degree**0.5 * neighbours.of.scale(z, self.degree)),
-                psi,
-            )  # Z ‖ Σ_j Z_j ‖ ψ
+            scale = self.degree**0.5 * neighbours.of.scale(x, self.degree).flatten()
+            z1 = (z, neighbours.sum(z, scale), psi)
         x0 = (self.phi(*z1), x)  # x⁰ = φ(Z¹) ‖ x
-        x1 = self.varphi.after(self._messages(x0, neighbours, edge_attr), neighbours.of)  # x¹ = ϕ({x⁰_j ‖ e_ij})
-        x2: Tensor = self.g(x1, *x0)  # x² = g(x¹ ‖ x⁰)
-        z2: Tensor = self.h((x1, *x0), z1)  # Z² = h(x¹ ‖ x⁰ ‖ Z¹)
+        # ϕ, g and h begin with Linears of the same x⁰, then g and h with Linears of the same x¹: one product each
+        (h_x, h_bias), hidden = self.h.of_x, len(self.g.lin1.weight)
+        x0_linears = [(self.varphi.lin1.weight, self.varphi.lin1.bias), (self.g.lin1.of(1), self.g.lin1.bias)]
+        node, own = together([*x0_linears, (h_x[:, hidden:], h_bias)], x0).tensor_split([hidden], -1)
+        x1 = self.varphi.after(self._messages(node, neighbours, edge_attr), neighbours.of)  # x¹ = ϕ({x⁰_j ‖ e_ij})
+        g1, h1 = together([(self.g.lin1.of(0, 1), None), (h_x[:, :hidden], None)], [x1], own).tensor_split([hidden], -1)
+        x2: Tensor = self.g.lin2(activation(g1))  # x² = g(x¹ ‖ x⁰)
+        z2: Tensor = self.h(h1, z1)  # Z² = h(x¹ ‖ x⁰ ‖ Z¹)
         return x2, z2
 
-    def _messages(self, x0: tuple[Tensor, ...], neighbours: Neighbours, edge_attr: Tensor | None) -> Tensor:
-        """Σ_{j ∈ N(i)} MLP₁(x⁰_j ‖ e_ij), the inside of ϕ; products with x⁰ are made once a node, not once an edge."""
-        node = self.varphi.lin1(*x0)
-        if self.lin_edge is None:
+    def _messages(self, node: Tensor, neighbours: Neighbours, edge_attr: Tensor | None) -> Tensor:
+        """Σ_{j ∈ N(i)} MLP₁(x⁰_j ‖ e_ij), the inside of ϕ, `node` being MLP₁'s product with x⁰: made once a node."""
+        if edge_attr is None or self.lin_edge is None:
             return neighbours.sum(activation(node))
-        return neighbours.of.sum(activation(neighbours.gather(node) + self.lin_edge(edge_attr)))
+        edges = kernels.Rows([edge_attr], [0], self.lin_edge.weight, table=node, entry=neighbours.source)
+        return kernels.sum_sets(edges, neighbours.of.owner, neighbours.of.num)

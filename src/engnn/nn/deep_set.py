@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
-from engnn.nn.linear import MLP, Module, SplitLinear, activation
-from engnn.sets import Sets, Shared
+from engnn import kernels
+from engnn.nn.linear import MLP, Module, SplitLinear
+from engnn.parts import Affine, Part, Pending, rows
+from engnn.sets import Sets
 
 
 class DeepSet(Module):
@@ -36,13 +39,14 @@ class DeepSet(Module):
         self.mlp2 = MLP([hidden_channels, 1], hidden_channels, out_channels)
         self.typical = typical
 
-    def forward(self, *parts: Tensor | Shared, sets: Sets) -> Tensor:
-        return self.after(sets.sum(activation(self.lin1(*parts))), sets)
+    def forward(self, *parts: Part, sets: Sets) -> Tensor:
+        owner = None if sets.num == 1 else sets.owner
+        return self.after(kernels.sum_sets(rows(parts, self.lin1.weight, self.lin1.bias), owner, sets.num), sets).made()
 
-    def after(self, total: Tensor, sets: Sets) -> Tensor:
+    def after(self, total: Tensor, sets: Sets) -> Pending:
         """MLP₂ of the sum."""
-        out: Tensor = self.mlp2(total * sets.scale(total, self.typical), sets.column(total).log1p().to(total.dtype))
-        return out
+        size = sets.column(total).log1p().to(total.dtype).expand(*total.shape[:-1], 1)
+        return self.mlp2.pending(total * sets.scale(total, self.typical), size)
 
 
 class NodeEncoding(Module):
@@ -58,10 +62,14 @@ class NodeEncoding(Module):
         self.lin1 = SplitLinear(noise_in, hidden_channels)
         self.mlp2 = MLP([hidden_channels], out_channels, out_channels)
 
-    def forward(self, *z1: Tensor | Shared) -> Tensor:
-        each = activation(self.lin1(*z1))
-        out: Tensor = self.mlp2(each.sum(1) * each.size(1) ** -0.5)
-        return out
+    def forward(self, *z1: Part) -> Pending:
+        total = kernels.sum_channels(rows(z1, self.lin1.weight, self.lin1.bias))
+        return self.mlp2.pending(total * channels(z1) ** -0.5)
+
+
+def channels(z1: Sequence[Part]) -> int:
+    """C."""
+    return next(part.size(1) for part in z1 if isinstance(part, Tensor))
 
 
 class NoiseUpdate(Module):
@@ -77,9 +85,16 @@ class NoiseUpdate(Module):
         self.mlp = MLP([*noise_in, *node_in], noise_out, noise_out)
         self.lin = SplitLinear(noise_in, noise_out, bias=False)
 
-    def forward(self, x: Sequence[Tensor], z1: Sequence[Tensor | Shared]) -> Tensor:
-        out: Tensor = self.mlp(*z1, *(part[:, None] for part in x)) + self.lin(*z1)
-        return out
+    @property
+    def of_x(self) -> Affine:
+        """The first Linear's part in x¹ and x⁰, the same for all channels."""
+        return self.mlp.lin1.of(len(self.lin.in_channels)), self.mlp.lin1.bias
+
+    def forward(self, own: Tensor, z1: Sequence[Part]) -> Tensor:
+        """The update, `own` being the product of `of_x`. MLP and W begin with one product."""
+        lin1, lin2 = self.mlp.lin1, self.mlp.lin2
+        weight = torch.cat([lin1.of(0, len(z1)), self.lin.weight])
+        return kernels.linear(rows(z1, weight, own=own), lin2.weight, lin2.bias)
 
 
 class Symmetry(NamedTuple):
@@ -87,7 +102,7 @@ class Symmetry(NamedTuple):
 
     psi: Callable[..., nn.Module]
     phi: Callable[..., nn.Module]
-    h: Callable[..., nn.Module]
+    h: Callable[..., Any]
     bias: bool
 
 

@@ -1,15 +1,17 @@
-"""Linears and MLPs over a concatenation, split over its parts so that the concatenation is never built."""
+"""Linears and MLPs over a concatenation, split over its parts so that it is never built."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn.inits import reset
 
-from engnn.sets import Shared
+from engnn import kernels
+from engnn.parts import Part, Pending, rows
 
 
 class Module(nn.Module):
@@ -22,9 +24,6 @@ class Module(nn.Module):
 
 class SplitLinear(nn.Module):
     """W (a ‖ b ‖ …) + bias, computed as W_a a + W_b b + … + bias.
-
-    A part may be `Shared`: its product is made once for each set, then spread over the set's elements. The parts'
-    shapes must broadcast to the first one's.
 
     >>> lin = SplitLinear([2, 3], 4)
     >>> a, b = torch.randn(5, 2), torch.randn(5, 3)
@@ -49,12 +48,13 @@ class SplitLinear(nn.Module):
             bound = max(1, sum(self.in_channels)) ** -0.5
             nn.init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, *parts: Tensor | Shared) -> Tensor:
-        first, *rest = torch.split(self.weight, self.in_channels, dim=1)
-        out = _product(parts[0], first, self.bias)
-        for part, weight in zip(parts[1:], rest, strict=True):
-            out = out + _product(part, weight, None)
-        return out
+    def forward(self, *parts: Part) -> Tensor:
+        return kernels.product(rows(parts, self.weight, self.bias))
+
+    def of(self, first: int, last: int | None = None) -> Tensor:
+        """The weight's columns for some of the parts."""
+        ends = [0, *accumulate(self.in_channels)]
+        return self.weight[:, ends[first] : ends[len(self.in_channels) if last is None else last]]
 
     def extra_repr(self) -> str:
         return f"{' ‖ '.join(map(str, self.in_channels))} -> {self.out_channels}, bias={self.bias is not None}"
@@ -68,17 +68,15 @@ class MLP(Module):
         self.lin1 = SplitLinear(in_channels, hidden_channels)
         self.lin2 = nn.Linear(hidden_channels, out_channels)
 
-    def forward(self, *parts: Tensor | Shared) -> Tensor:
-        out: Tensor = self.lin2(activation(self.lin1(*parts)))
-        return out
+    def forward(self, *parts: Part) -> Tensor:
+        lin1, lin2 = self.lin1, self.lin2
+        return kernels.linear(rows(parts, lin1.weight, lin1.bias), lin2.weight, lin2.bias)
+
+    def pending(self, *parts: Part) -> Pending:
+        """The MLP but for its last Linear."""
+        return Pending(activation(self.lin1(*parts)), self.lin2)
 
 
 def activation(values: Tensor) -> Tensor:
-    """The activation of every MLP here."""
+    """The activation of every MLP here, and of `engnn.kernels`."""
     return F.relu(values)
-
-
-def _product(part: Tensor | Shared, weight: Tensor, bias: Tensor | None) -> Tensor:
-    if isinstance(part, Shared):
-        return part.sets.spread(F.linear(part.values, weight, bias))
-    return F.linear(part, weight, bias)

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from engnn.nn.deep_set import Symmetry
-from engnn.nn.linear import MLP, Module, SplitLinear
-from engnn.sets import Sets, Shared
+from engnn.nn.deep_set import Symmetry, channels
+from engnn.nn.linear import MLP, Module, SplitLinear, activation
+from engnn.parts import Affine, Part, Pending, together
+from engnn.sets import Sets
 
 
 class GraphVectors(Module):
@@ -40,10 +41,9 @@ class InnerProducts(Module):
         self.lin_v = SplitLinear(noise_in, hidden_channels, bias=False)
         self.mlp = MLP([hidden_channels], out_channels, out_channels)
 
-    def forward(self, *z1: Tensor | Shared) -> Tensor:
-        u, v = self.lin_u(*z1), self.lin_v(*z1)
-        out: Tensor = self.mlp((u * v).sum(1) * u.size(1) ** -0.5)
-        return out
+    def forward(self, *z1: Part) -> Pending:
+        u, v = together([(self.lin_u.weight, None), (self.lin_v.weight, None)], z1).chunk(2, -1)
+        return self.mlp.pending((u * v).sum(1) * channels(z1) ** -0.5)
 
 
 class GatedUpdate(Module):
@@ -58,8 +58,14 @@ class GatedUpdate(Module):
         self.lin1 = SplitLinear(noise_in, noise_out, bias=False)
         self.lin2 = SplitLinear([noise_out], noise_out, bias=False)
 
-    def forward(self, x: Sequence[Tensor], z1: Sequence[Tensor | Shared]) -> Tensor:
-        gate = 2 * torch.sigmoid(self.gate(*x))
+    @property
+    def of_x(self) -> Affine:
+        """The gate's first Linear."""
+        return self.gate.lin1.weight, self.gate.lin1.bias
+
+    def forward(self, own: Tensor, z1: Sequence[Part]) -> Tensor:
+        """The update, `own` being the product of `of_x`."""
+        gate = 2 * torch.sigmoid(self.gate.lin2(activation(own)))
         out: Tensor = self.lin2(gate[:, None] * self.lin1(*z1))
         return out
 
