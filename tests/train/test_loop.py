@@ -172,6 +172,7 @@ def test_gradients_are_cut_to_a_norm_or_left(counting: Task) -> None:
     assert norm(2 * free) == pytest.approx(free, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # of torch's own compiler
 def test_half_precision_and_compilation_change_little(counting: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     def loss(**settings: Any) -> float:
         training = Training(counting, config(train__epochs=1, **settings))

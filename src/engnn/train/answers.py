@@ -58,6 +58,13 @@ def word(seed: int, stream: int) -> int:
     return Draws(seed, stream).one(1 << 63)
 
 
+def reseed(seed: int, device: torch.device) -> None:
+    """Seed what a model on this device draws from (`torch.manual_seed` takes as long as a small layer)."""
+    torch.default_generator.manual_seed(seed)
+    if device.type == "cuda":
+        torch.cuda.manual_seed(seed)
+
+
 @torch.no_grad()
 def one_draw(
     model: nn.Module,
@@ -75,7 +82,7 @@ def one_draw(
     """
     training = model.training
     model.eval()
-    torch.manual_seed(word(seed, DRAW + draw))
+    reseed(word(seed, DRAW + draw), task.device)
     answers = torch.zeros(batches.total, len(task.answer.names), dtype=torch.float64, device=task.device)
     for batch in batches:
         check()

@@ -20,7 +20,7 @@ from engnn.errors import Stopped
 from engnn.tasks.batch import Batch, Batches
 from engnn.tasks.task import Task
 from engnn.train import finite
-from engnn.train.answers import STEP, WEIGHTS, one_draw, word
+from engnn.train.answers import STEP, WEIGHTS, one_draw, reseed, word
 from engnn.train.config import Config
 from engnn.train.models import answer, arguments, build
 from engnn.train.processes import Processes
@@ -64,12 +64,13 @@ class Training:
         self.model = build(config.model.name, self.arguments).to(task.device)
         self.average = deepcopy(self.model).requires_grad_(False) if config.train.average else None
         self.run: nn.Module = torch.compile(self.model, dynamic=True) if config.train.compile else self.model  # type: ignore[assignment]
+        self.parameters = list(self.model.parameters())
         self.optimizer = torch.optim.AdamW(
-            self.model.parameters(), config.train.learning_rate, weight_decay=config.train.weight_decay, fused=True
+            self.parameters, config.train.learning_rate, weight_decay=config.train.weight_decay, fused=True
         )
         self.best: dict[str, Tensor] = {}
         self.now = Progress()
-        self.batches = self._epoch()
+        self.batches = self.new_epoch()
         self.valid = task.part("valid", config.train.batch_size, share=self.processes.share)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -97,7 +98,7 @@ class Training:
             if saved := under(f"optimizer.{name}."):
                 self.optimizer.state[parameter] = {key: one.to(self.task.device) for key, one in saved.items()}
         self.now = Progress(**now)
-        self.batches = self._epoch()
+        self.batches = self.new_epoch()
 
     def fit(
         self,
@@ -151,16 +152,18 @@ class Training:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         batch = self.batches[now.batch]
-        self.model.train()
         self.optimizer.zero_grad()
         total, count = self._loss(self.run, batch)
         numbers = share.sum(torch.stack([total.detach().double(), count.double(), count.new_tensor(float(stopping))]))
         (total / numbers[1].clamp(min=1)).backward()  # type: ignore[no-untyped-call]
-        share.sum_gradients(self.model.parameters())
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), train.clip or math.inf)
+        share.sum_gradients(self.parameters)
+        grads = [one.grad for one in self.parameters if one.grad is not None]
+        norm = torch.cat([grad.flatten() for grad in grads]).norm()
         loss, answers, stop, size = torch.cat([numbers, norm.double()[None]]).tolist()
         if not (math.isfinite(loss) and math.isfinite(size)):
             raise finite.NotFinite(self._diagnosis(batch, loss))
+        if 0 < train.clip < size:
+            torch._foreach_mul_(grads, train.clip / size)
         self.optimizer.step()
         if self.average is not None:
             _follow(self.average, self.model, train.average)
@@ -178,17 +181,18 @@ class Training:
         done = self.now.step
         return train.learning_rate * min(1.0, (done + 1) / rise) * 0.5 * (1 + math.cos(math.pi * done / steps))
 
-    def _epoch(self) -> Batches:
+    def new_epoch(self) -> Batches:
+        """The batches of the epoch that is to come."""
         train = self.config.train
         return self.task.epoch(self.now.epoch, train.batch_size, seed=self.config.seed, share=self.processes.share)
 
     def _loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """The sum of the losses of a batch's known answers, and their number."""
         if batch.y is None or not len(batch.rows):  # this process has no share in the batch
-            nothing = torch.stack([one.sum() for one in self.model.parameters()]).sum() * 0
+            nothing = torch.stack([one.sum() for one in self.parameters]).sum() * 0
             return nothing, nothing.detach()
         train, seed, number = self.config.train, self.config.seed, self.now.step
-        torch.manual_seed(word(seed, STEP + number))
+        reseed(word(seed, STEP + number), self.task.device)
         with torch.autocast(self.task.device.type, torch.bfloat16, enabled=train.precision == "bfloat16"):
             out = answer(model, batch, seed=seed, draw=number)
         return self.task.answer.loss(out, batch.y)
@@ -219,7 +223,7 @@ class Training:
         now.epoch, now.batch, now.loss, now.answers = now.epoch + 1, 0, 0.0, 0
         now.done = last or 0 < train.patience <= now.epoch - now.best_epoch
         if not now.done:
-            self.batches = self._epoch()
+            self.batches = self.new_epoch()
         return row
 
     def _answers(self, model: nn.Module, check: Callable[[], None]) -> Tensor:
@@ -249,8 +253,6 @@ class Training:
         elif not math.isfinite(loss):
             what = f"the loss is {loss}, though all layers are finite: look at the labels of this batch"
         else:
-            self.optimizer.zero_grad()
-            self._loss(self.model, batch)[0].backward()  # type: ignore[no-untyped-call] # once more, before any cut
             what = f"the gradient of {finite.last_gradient(self.model) or 'the model'} is not finite"
         return f"{where}: {what}. {self._mend()}"
 
