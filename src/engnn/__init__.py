@@ -5,11 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engnn.data.catalog import open_dataset
+    from engnn.nn import ENGNN, DeepSet, ENConv, EquivariantAggregator, SubsetReadout
+    from engnn.noise import sample
     from engnn.train.trained import load
 
-__all__ = ["load"]
+__all__ = [
+    "ENGNN",
+    "DeepSet",
+    "ENConv",
+    "EquivariantAggregator",
+    "SubsetReadout",
+    "load",
+    "open_dataset",
+    "sample",
+]
 __version__ = "0.1.0"
-_HOMES = {"load": "engnn.train.trained"}  # imported when asked for, since torch takes seconds
+
+# Each is imported when it is asked for, since torch takes seconds.
+_HOMES = {
+    "ENGNN": "engnn.nn",
+    "DeepSet": "engnn.nn",
+    "ENConv": "engnn.nn",
+    "EquivariantAggregator": "engnn.nn",
+    "SubsetReadout": "engnn.nn",
+    "load": "engnn.train.trained",
+    "open_dataset": "engnn.data.catalog",
+    "sample": "engnn.noise",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -18,3 +41,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
