@@ -110,7 +110,7 @@ def is_path(data: str | Path) -> bool:
     """Names win over paths: a folder named `cora` is `./cora`."""
     if isinstance(data, Path) or data.partition(":")[0] in sources():
         return isinstance(data, Path)
-    return os.sep in data or Path(data).exists()
+    return os.sep in data or os.path.exists(data)
 
 
 def _named(data: str) -> tuple[Source, str]:

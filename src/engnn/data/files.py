@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,12 @@ def cache_folder() -> Path:
     """The user's cache: `$ENGNN_CACHE`, else `engnn` under `$XDG_CACHE_HOME`, else under `~/.cache`."""
     if own := os.environ.get("ENGNN_CACHE"):
         return Path(own)
-    shared = os.environ.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path.home() / ".cache") / "engnn"
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared) / "engnn"
+    try:
+        return Path.home() / ".cache" / "engnn"
+    except RuntimeError as error:
+        raise InputError("this user has no home folder to cache data in: set ENGNN_CACHE to a folder") from error
 
 
 def downloads() -> Path:
@@ -34,19 +39,25 @@ def roots() -> tuple[Path, ...]:
     """The folders that are looked through, in order: `$ENGNN_DATA`, `../shared/data` beside the checkout, the cache."""
     found = []
     if named := os.environ.get("ENGNN_DATA"):
-        if not Path(named).is_dir():
+        if not os.path.isdir(named):  # unlike Path.is_dir it minds no folder on the way that is closed to this user
             raise InputError(f"ENGNN_DATA={named} is not a folder: set it to the folder that holds the raw data")
         found.append(Path(named))
     checkout = Path(__file__).parents[3]  # in an installed package this is some other folder, without a pyproject.toml
     beside = [checkout.parent] if (checkout / "pyproject.toml").is_file() else []
-    found += [folder / "shared" / "data" for folder in (*beside, Path.cwd().parent)]
-    existing = [folder for folder in found if folder.is_dir()]
+    with suppress(FileNotFoundError):  # somebody has deleted the current folder
+        beside.append(Path.cwd().parent)
+    found += [folder / "shared" / "data" for folder in beside]
+    existing = [folder for folder in found if os.path.isdir(folder)]
     return (*dict.fromkeys(existing), downloads())
 
 
 def find(file: File) -> Path | None:
     """Where the file lies, unread; None where it is absent."""
-    return next((root / file.path for root in roots() if (root / file.path).is_file()), None)
+    return _first(file.path)
+
+
+def _first(path: str) -> Path | None:
+    return next((root / path for root in roots() if os.path.isfile(root / path)), None)
 
 
 def locate(file: File) -> Path:
@@ -86,7 +97,7 @@ def fetch(file: File) -> Path:
 
 
 def _unpack(file: File, packed: Packed) -> None:
-    archive = next((root / packed.path for root in roots() if (root / packed.path).is_file()), None)
+    archive = _first(packed.path)
     if archive is not None:
         from engnn.data.archive import extract
         from engnn.data.download import alone
@@ -103,5 +114,8 @@ def offline() -> bool:
 
 def sha256(path: Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): make it readable, or move it away") from error

@@ -44,8 +44,8 @@ def read(path: Path, *, task: Task | None = None, seed: int = 0, scheme: Mapping
     """
     if task is not None and task not in get_args(Task):
         raise InputError(f"task {task!r} is not known; {nearest(task, get_args(Task))}")
-    name = os.path.basename(os.path.abspath(path))  # unlike Path.resolve it takes any path, and follows no link
-    if path.is_dir():
+    name = os.path.basename(os.path.abspath(path))  # unlike Path.resolve it follows no link
+    if os.path.isdir(path):  # unlike Path.is_dir it takes any path
         tables, notes = read_folder(path)
     else:
         suffix, reader = _reader(path)
@@ -69,6 +69,6 @@ def _reader(path: Path) -> tuple[str, Callable[[Path], Tables]]:
     for suffix, reader in READERS.items():
         if name.endswith(suffix):
             return path.name[len(name) - len(suffix) :], reader
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(f"{path} is not there: give a folder with edges.csv, or one of: {', '.join(READERS)}")
     raise InputError(f"{path}: files of this kind are not read: give a folder with edges.csv, or {', '.join(READERS)}")

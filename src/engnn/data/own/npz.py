@@ -12,17 +12,20 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from engnn.data.archive import Caps, contents
-from engnn.data.own.stream import FREE_BYTES, MAX_BYTES, regular_size
+from engnn.data.own.stream import FREE_BYTES, MAX_BYTES, regular_size, unreadable
 from engnn.errors import InputError
 
 
 def read_npz(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays in the file, by name."""
     size = regular_size(path)
-    with path.open("rb") as file:
-        if file.read(4) != b"PK\x03\x04":
-            raise InputError(f"{path} is not an .npz file: write it with numpy.savez")
-    files = contents(path, Caps(members=100, bytes=MAX_BYTES, ratio=max(100, FREE_BYTES // size)))
+    try:
+        with path.open("rb") as file:
+            if file.read(4) != b"PK\x03\x04":
+                raise InputError(f"{path} is not an .npz file: write it with numpy.savez")
+        files = contents(path, Caps(members=100, bytes=MAX_BYTES, ratio=max(100, FREE_BYTES // size)))
+    except OSError as error:
+        raise unreadable(path, error) from error
     if any(name.startswith("indptr") for name in files):
         raise InputError(f"{path} holds a sparse matrix, not a graph's arrays: use engnn.data.own.from_scipy in Python")
     return {name.removesuffix(".npy"): _array(data, f"{path}, array {name!r}") for name, data in files.items()}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engnn.data.own.stream import MAX_BYTES, regular_size
+from engnn.data.own.stream import MAX_BYTES, regular_size, unreadable
 from engnn.data.own.table import REQUIRED, Kind, Table, Values, as_texts, make_table
 from engnn.errors import InputError
 
@@ -34,6 +34,8 @@ def read_parquet(path: Path, kind: Kind) -> Table:
             data = file.read(use_threads=False)
         data.validate(full=True)  # that text is UTF-8, among other things
         names = data.column_names
+    except PermissionError as error:
+        raise unreadable(path, error) from error
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: it is not a sound Parquet file ({error}). Write it again.") from error
     ids = {*REQUIRED[kind], "graph"}

@@ -32,7 +32,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path}: the gzip file is damaged ({error}). Make it again, or unpack it.") from error
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
 def regular_size(path: Path) -> int:
@@ -40,7 +40,7 @@ def regular_size(path: Path) -> int:
     try:
         size = path.stat().st_size
     except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
     if path.is_dir():
         raise InputError(f"{path} is a folder, and a file is wanted here: move it away, or give the file's path")
     if not path.is_file():
@@ -72,7 +72,8 @@ def text_lines(file: IO[bytes], path: Path) -> Iterator[str]:
         yield text
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
+def unreadable(path: Path, error: Exception) -> InputError:
+    """What to say of a file that the system does not give."""
     why = (error.strerror if isinstance(error, OSError) else None) or error
     return InputError(f"{path} cannot be read ({why}): give the path of a file that is there and may be read")
 
