@@ -265,6 +265,14 @@ def test_every_balanced_colouring_is_as_likely() -> None:
     assert stats.chisquare(counts).pvalue > LEVEL
 
 
+@pytest.mark.parametrize("kind", RANDOM)
+@pytest.mark.parametrize("channels", [1, 4, 9])
+def test_scales_bring_every_kind_to_mean_square_one(kind: str, channels: int) -> None:
+    (scale,) = noise.scales(kind, channels)
+    z = noise.sample(kind, 20000 // channels, channels, seed=0, dtype=torch.double)
+    assert float((scale * z).square().mean()) == pytest.approx(1, abs=0.05)
+
+
 def test_zero_is_zero() -> None:
     assert noise.sample("zero", 5, 3, seed=0, draw=1).eq(0).all()
 

@@ -35,7 +35,15 @@ def one_trial() -> Iterator[None]:
         yield
 
 
-def make(sizes: list[int], edges: list[tuple[int, int, int]], channels: int, seed: int, constant: bool) -> Case:
+def make(
+    sizes: list[int],
+    edges: list[tuple[int, int, int]],
+    channels: int = 3,
+    *,
+    seed: int = 0,
+    constant: bool = False,
+    dtype: torch.dtype = torch.float64,
+) -> Case:
     """A batch of graphs, nodes in mixed order; an edge (g, i, j) leads from i to j, modulo the size, in graph g."""
     generator = torch.Generator().manual_seed(seed)
     first = torch.tensor([0, *sizes]).cumsum(0)
@@ -47,12 +55,15 @@ def make(sizes: list[int], edges: list[tuple[int, int, int]], channels: int, see
     edge_index = number[torch.tensor(ends, dtype=torch.long).view(-1, 2).T]
     targets = [number[first[g] + torch.arange(i, i + K) % sizes[g]] for g, i, _ in edges if sizes[g] >= K]
 
+    def random(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator, dtype=dtype)
+
     def features(*shape: int) -> Tensor:
-        return torch.ones(shape).double() if constant else torch.randn(shape, generator=generator).double()
+        return torch.ones(shape, dtype=dtype) if constant else random(*shape)
 
     return Case(
         x=features(n, D),
-        z=torch.randn(n, channels, L, generator=generator).double(),
+        z=random(n, channels, L),
         edge_index=edge_index,
         edge_attr=features(edge_index.size(1), E),
         batch=batch,
@@ -68,29 +79,27 @@ def cases(draw: st.DrawFn) -> Case:
     ends = st.tuples(st.integers(0, len(sizes) - 1), st.integers(0, 6), st.integers(0, 6))
     edges = draw(st.lists(ends, max_size=20))
     edges += [(g, j, i) for g, i, j in edges] if draw(st.booleans()) else []
-    return make(sizes, edges, draw(st.integers(1, 5)), draw(st.integers(0, 2**32)), draw(st.booleans()))
+    dtype = draw(st.sampled_from([torch.float64, torch.float32]))
+    seed, constant = draw(st.integers(0, 2**32)), draw(st.booleans())
+    return make(sizes, edges, draw(st.integers(1, 5)), seed=seed, constant=constant, dtype=dtype)
 
 
 CORNERS = [
-    make([0], [], 1, 0, False),  # nothing
-    make([1], [], 1, 0, False),  # one node, one channel
-    make([1], [(0, 0, 0)], 3, 0, False),  # with a loop
-    make([5], [], 3, 0, False),  # no edges
-    make([6], [(0, 0, 1), (0, 1, 0), (0, 3, 4), (0, 4, 3)], 3, 0, True),  # disconnected, all nodes alike
-    make([2], [(0, 0, 1)] * 4 + [(0, 1, 0)] * 4, 3, 0, False),  # duplicates
-    make([0, 3, 0, 1, 0], [(1, 0, 1), (1, 1, 2)], 2, 0, False),  # empty graphs first, between and last
+    make([0], [], 1),  # nothing
+    make([1], [], 1),  # one node, one channel
+    make([1], [(0, 0, 0)], dtype=torch.float32),  # with a loop
+    make([5], []),  # no edges
+    make([6], [(0, 0, 1), (0, 1, 0), (0, 3, 4), (0, 4, 3)], constant=True),  # disconnected, all nodes alike
+    make([2], [(0, 0, 1)] * 4 + [(0, 1, 0)] * 4),  # duplicates
+    make([0, 3, 0, 1, 0], [(1, 0, 1), (1, 1, 2)], 2),  # empty graphs first, between and last
+    make([0, 3, 0, 1, 0], [(1, 0, 1), (1, 1, 2)], 2, dtype=torch.float32),
 ]
 
 
 def every_case(test: Callable[..., None]) -> Callable[..., None]:
     for corner in CORNERS:
         test = example(case=corner)(test)
-    return given(case=cases())(settings(max_examples=8)(test))
-
-
-def in_precision(case: Case, dtype: torch.dtype) -> Case:
-    real = {name: values.to(dtype) for name in ("x", "z", "edge_attr") if (values := getattr(case, name)) is not None}
-    return case._replace(**real)
+    return given(case=cases())(settings(max_examples=10)(test))
 
 
 GROUPS = {"permutation": (PERMUTATION, permutations), "orthogonal": (ORTHOGONAL, rotations)}
@@ -105,20 +114,18 @@ def holds(function: testing.Function, case: Case, outputs: list[str], symmetry: 
         assert_channel_equivariant(function, case, outputs, group=rotations)
 
 
-precisions = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["double", "single"])
 symmetries = pytest.mark.parametrize("symmetry", GROUPS)
 
 
-def seeded(make_module: Callable[[], nn.Module], dtype: torch.dtype) -> nn.Module:
+def seeded(make_module: Callable[[], nn.Module], case: Case) -> nn.Module:
     torch.manual_seed(0)
-    return make_module().to(dtype)
+    assert case.x is not None
+    return make_module().to(case.x.dtype)
 
 
-@precisions
 @every_case
-def test_deep_set(dtype: torch.dtype, case: Case) -> None:
-    case = in_precision(case, dtype)
-    deep_set = seeded(lambda: DeepSet([D], 8, 5), dtype)
+def test_deep_set(case: Case) -> None:
+    deep_set = seeded(lambda: DeepSet([D], 8, 5), case)
 
     def of_graphs(c: Case) -> Tensor:
         out: Tensor = deep_set(c.x, sets=Sets.of(c.batch, c.size))  # type: ignore[arg-type]
@@ -129,23 +136,19 @@ def test_deep_set(dtype: torch.dtype, case: Case) -> None:
 
 
 @symmetries
-@precisions
 @every_case
-def test_aggregator(symmetry: str, dtype: torch.dtype, case: Case) -> None:
-    case = in_precision(case, dtype)
-    aggregator = seeded(lambda: EquivariantAggregator(D, 8, L, 4, symmetry=GROUPS[symmetry][0]), dtype)
+def test_aggregator(symmetry: str, case: Case) -> None:
+    aggregator = seeded(lambda: EquivariantAggregator(D, 8, L, 4, symmetry=GROUPS[symmetry][0]), case)
     holds(lambda c: aggregator(c.x, c.z, c.batch, c.size), case, ["node", "node channel"], symmetry)
 
 
 @symmetries
 @pytest.mark.parametrize("edge_dim", [None, E], ids=["plain", "edge features"])
 @pytest.mark.parametrize("noise_messages", [True, False], ids=["noise messages", "as printed"])
-@precisions
 @every_case
-def test_conv(symmetry: str, edge_dim: int | None, noise_messages: bool, dtype: torch.dtype, case: Case) -> None:
-    case = in_precision(case, dtype)
+def test_conv(symmetry: str, edge_dim: int | None, noise_messages: bool, case: Case) -> None:
     make_conv = partial(ENConv, D, 8, L, 4, edge_dim=edge_dim, noise_messages=noise_messages)
-    conv = seeded(lambda: make_conv(symmetry=GROUPS[symmetry][0]), dtype)
+    conv = seeded(lambda: make_conv(symmetry=GROUPS[symmetry][0]), case)
 
     def layer(c: Case) -> tuple[Tensor, Tensor]:
         x, z = conv(c.x, c.z, c.edge_index, None if edge_dim is None else c.edge_attr, c.batch, c.size)
@@ -156,11 +159,9 @@ def test_conv(symmetry: str, edge_dim: int | None, noise_messages: bool, dtype: 
 
 @symmetries
 @pytest.mark.parametrize("whole", [True, False], ids=["graphs", "subsets"])
-@precisions
 @every_case
-def test_readout(symmetry: str, whole: bool, dtype: torch.dtype, case: Case) -> None:
-    case = in_precision(case, dtype)
-    readout = seeded(lambda: SubsetReadout(D, 8, 4, L, whole=whole, symmetry=GROUPS[symmetry][0]), dtype)
+def test_readout(symmetry: str, whole: bool, case: Case) -> None:
+    readout = seeded(lambda: SubsetReadout(D, 8, 4, L, whole=whole, symmetry=GROUPS[symmetry][0]), case)
 
     def answers(c: Case) -> Tensor:
         targets = None if whole else as_targets("subgraph", subgraphs(c), c.batch)  # type: ignore[arg-type]
@@ -190,14 +191,12 @@ TARGETS: dict[str, Callable[[Case], object]] = {
     [("permutation", True), ("permutation", False), ("orthogonal", True)],
     ids=["permutation", "permutation, x=None", "orthogonal"],
 )
-@precisions
 @every_case
-def test_model(symmetry: str, level: str, features: bool, dtype: torch.dtype, case: Case) -> None:
+def test_model(symmetry: str, level: str, features: bool, case: Case) -> None:
     assert case.z is not None
-    case = in_precision(case, dtype)
     make_model = partial(ENGNN, D if features else 0, 8, 3, 2, noise_channels=case.z.size(1), noise_dim=4)
     options = {"noise": "normal+normal", "edge_dim": E if features else None, "symmetry": symmetry, "level": level}
-    model = seeded(lambda: make_model(**options), dtype)  # type: ignore[arg-type]
+    model = seeded(lambda: make_model(**options), case)  # type: ignore[arg-type]
 
     def answers(c: Case) -> Tensor:
         given = {"edge_attr": c.edge_attr if features else None, "batch": c.batch, "size": c.size}
@@ -213,11 +212,12 @@ def test_a_seed_gives_a_graph_the_same_answer_in_a_batch_and_alone(noise: str, c
     """With noise drawn inside: the graphs' names tell which."""
     assert case.batch is not None
     names = torch.randint(2**62, (case.size,), generator=torch.Generator().manual_seed(0))
-    model = seeded(lambda: ENGNN(D, 8, 3, 2, noise_channels=3, noise_dim=4, noise=noise), torch.float64)
+    model = seeded(lambda: ENGNN(D, 8, 3, 2, noise_channels=3, noise_dim=4, noise=noise), case)
     together = model(case.x, case.edge_index, batch=case.batch, size=case.size, noise=5, graph_id=names)
+    tolerance = testing.TOLERANCE[together.dtype]
     for graph in range(case.size):
         node, edge = case.batch == graph, case.batch[case.edge_index[0]] == graph
         number = node.cumsum(0) - 1
         alone = {"batch": torch.zeros_like(case.batch[node]), "size": 1, "graph_id": names[graph : graph + 1]}
         out = model(case.x[node], number[case.edge_index[:, edge]], noise=5, **alone)  # type: ignore[index]
-        torch.testing.assert_close(out[0], together[graph], rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(out[0], together[graph], rtol=tolerance, atol=tolerance)
