@@ -99,7 +99,7 @@ CORNERS = [
 def every_case(test: Callable[..., None]) -> Callable[..., None]:
     for corner in CORNERS:
         test = example(case=corner)(test)
-    return given(case=cases())(settings(max_examples=10)(test))
+    return given(case=cases())(settings(max_examples=6)(test))
 
 
 GROUPS = {"permutation": (PERMUTATION, permutations), "orthogonal": (ORTHOGONAL, rotations)}
