@@ -1,4 +1,4 @@
-"""Graphs: rings of 41 nodes with chords to every second, third, … node.
+"""Graphs: rings of 41 nodes with chords to every second, third, … sixth node.
 
 All nodes look alike, so no message passing without noise can tell one ring from another.
 """
@@ -11,7 +11,7 @@ from torch_geometric.data import Batch, Data
 
 from engnn import ENGNN
 
-CHORDS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
+CHORDS = (2, 3, 4, 5, 6)
 
 
 def ring(chord: int) -> Data:
@@ -23,10 +23,18 @@ def ring(chord: int) -> Data:
 
 
 def main(steps: int = 400, variant: str = "engnn") -> float:
-    """The share of rings, each in an order never seen, whose chords are named rightly (one in ten by chance)."""
+    """The share of rings, each in an order never seen, whose chords are named rightly (one in five by chance)."""
     torch.manual_seed(0)
     model = ENGNN(
-        0, 32, 10, num_layers=3, noise_channels=48, noise_dim=8, noise="onehot", variant=variant, output="class"
+        0,
+        32,
+        len(CHORDS),
+        num_layers=3,
+        noise_channels=48,
+        noise_dim=8,
+        noise="onehot",
+        variant=variant,
+        output="class",
     )
     optimizer = torch.optim.AdamW(model.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=steps)
