@@ -53,7 +53,7 @@ def data_root() -> Path:
     """The folder of raw data; skips where there is none."""
     *roots, _ = files.roots()
     if not roots:
-        pytest.skip("data: any is not here")
+        pytest.skip("there is no folder of raw data")
     return roots[0]
 
 

@@ -48,7 +48,7 @@ def test_the_folder_beside_the_checkout_is_found_from_any_folder(
 ) -> None:
     beside = Path(__file__).parents[3] / "shared" / "data"
     if not beside.is_dir():
-        pytest.skip("data: any is not here")
+        pytest.skip("there is no folder of raw data")
     monkeypatch.delenv("ENGNN_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
     assert any(root.samefile(beside) for root in files.roots() if root.exists())

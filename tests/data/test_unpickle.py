@@ -591,9 +591,9 @@ def test_every_flipped_byte_gives_plain_data_or_one_error_in_bounded_memory(tmp_
     assert peak < 16 << 20
 
 
-def raw(path: str) -> Path:
+def raw(path: str, name: str) -> Path:
     if (found := files.find(File(path))) is None:
-        pytest.skip(f"data: {path} is not here")
+        pytest.skip(f"data: {name} is not here")
     return found
 
 
@@ -601,7 +601,7 @@ def raw(path: str) -> Path:
 @pytest.mark.parametrize("part", ["x", "tx", "allx", "y", "ty", "ally", "graph"])
 def test_planetoid_files_are_what_pickle_reads(name: str, part: str) -> None:
     folder = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}[name]
-    path = raw(f"Planetoid/{folder}/raw/ind.{name}.{part}")
+    path = raw(f"Planetoid/{folder}/raw/ind.{name}.{part}", name)
     found = load_pickle(path)
     pytest.importorskip("scipy.sparse")
     with warnings.catch_warnings(), path.open("rb") as file:
@@ -617,7 +617,7 @@ def test_planetoid_files_are_what_pickle_reads(name: str, part: str) -> None:
 
 @pytest.mark.parametrize("part", ["train", "valid", "test"])
 def test_the_splits_of_ogbl_ddi_are_what_torch_reads(part: str) -> None:
-    path = raw(f"ogb/ogbl_ddi/split/target/{part}.pt")
+    path = raw(f"ogb/ogbl_ddi/split/target/{part}.pt", "ogbl-ddi")
     found = load_torch(path)
     with torch.serialization.safe_globals(
         [
