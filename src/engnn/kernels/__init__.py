@@ -88,7 +88,7 @@ def neighbour_sum(values: Tensor, edges: Adjacency, scale: Tensor | None = None)
     if choice.chosen(values.device.type).name == "off":
         total = plain.neighbour_sum(values, edges.pointer, edges.source, None, None)
         return total if scale is None else total * scale.view(-1, *[1] * (values.dim() - 1))
-    out: Tensor = ops.neighbour_sum(values, *edges, None, scale)
+    out: Tensor = ops.NeighbourSum.apply(values, *edges, None, scale)  # type: ignore[no-untyped-call]
     return out
 
 
@@ -118,7 +118,9 @@ def _apply(
         weight2, bias2 = _to(weight2, to), _to(bias2, to)
     if choice.chosen(device).name == "off":
         return plain.end(plain.hidden(*rows), ending, weight2, bias2, owner, num)
-    return ops.differentiable(*rows, weight2, bias2, owner, num, int(ending))
+    parts, columns, *tensors = rows
+    out: Tensor = ops.Rows.apply(columns, num, int(ending), *tensors, weight2, bias2, owner, *parts)  # type: ignore[no-untyped-call]
+    return out
 
 
 def _to(tensor: Tensor | None, dtype: torch.dtype) -> Tensor | None:

@@ -10,7 +10,7 @@ import os
 import platform
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -31,24 +31,7 @@ FLAGS = [
     "-shared",
 ]
 MAX_PARTS = 4
-DTYPES = {torch.float32: "float32", torch.float64: "float64", torch.bfloat16: "float32"}
-
-_Int, _Pointer = ctypes.c_int64, ctypes.c_void_p
-
-
-class _Call(ctypes.Structure):
-    """`Call` of rows.cpp."""
-
-    _fields_ = (
-        *((name, _Int) for name in ("rows", "channels", "hidden", "width", "active", "out", "parts", "ending", "num")),
-        ("threads", _Int),
-        *((name, _Pointer) for name in ("entry", "owner")),
-        *((name, _Int) for name in ("own_size", "table_rows", "table_wide")),
-        *((name, _Pointer) for name in ("weight", "bias", "own", "table", "weight2", "bias2", "grad", "result")),
-        *((f"of_{name}", _Pointer) for name in ("weight", "bias", "own", "table", "weight2", "bias2")),
-        *((name, _Pointer * MAX_PARTS) for name in ("part", "of_part")),
-        *((name, _Int * MAX_PARTS) for name in ("column", "size")),
-    )
+DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 
 
 @functools.cache
@@ -104,17 +87,16 @@ def forward(
     num: int,
     ending: int,
 ) -> Tensor:
-    call = _Kernel(parts, columns, weight, bias, own, table, entry, weight2, bias2, owner, num, ending)
-    n, channels, width = parts[0].size(0), call.shape[1:-1], call.shape[-1]
-    if ending == Ending.LINEAR:
-        assert weight2 is not None
-        result = call.empty(n, *channels, weight2.size(0))
+    shape = [*parts[0].shape[:-1], weight.size(0)]
+    if ending == Ending.LINEAR and weight2 is not None:
+        shape[-1] = weight2.size(0)
+    elif ending == Ending.CHANNELS:
+        shape = [shape[0], shape[-1]]
     elif ending == Ending.SETS:
-        result = call.empty(num, *channels, width).zero_()
-    else:
-        result = call.empty(n, *(channels if ending == Ending.PRODUCT else ()), width)
-    call.set(result=result)
-    call.run("forward")
+        shape[0] = num
+    result = parts[0].new_empty(shape, dtype=_exact(weight.dtype))
+    inputs = (entry, owner, weight, bias, own, table, weight2, bias2)
+    _run("forward", parts, columns, inputs, num, ending, [result, *[None] * 6], [None] * len(parts))
     return result.to(weight.dtype)
 
 
@@ -133,89 +115,79 @@ def backward(
     ending: int,
     needs: Sequence[bool],
 ) -> list[Tensor]:
+    dtype = _exact(weight.dtype)
+    of = [
+        torch.empty_like(tensor, dtype=dtype, memory_format=torch.contiguous_format)
+        if need and tensor is not None
+        else None
+        for tensor, need in zip((weight, bias, own, table, weight2, bias2, *parts), needs, strict=True)
+    ]
+    inputs = (entry, owner, weight, bias, own, table, weight2, bias2)
     num = grad.size(0) if ending == Ending.SETS else 0
-    call = _Kernel(parts, columns, weight, bias, own, table, entry, weight2, bias2, owner, num, ending)
-    inputs = {"weight": weight, "bias": bias, "own": own, "table": table, "weight2": weight2, "bias2": bias2}
-    grads: list[Tensor | None] = []
-    for (name, tensor), need in zip(inputs.items(), needs, strict=False):
-        grads.append(call.empty(*tensor.shape).zero_() if tensor is not None and need else None)
-        call.set(**{f"of_{name}": grads[-1]})
-    for p, (part, need) in enumerate(zip(parts, needs[6:], strict=True)):
-        grads.append(call.empty(*part.shape) if need else None)
-        call.call.of_part[p] = call.pointer(grads[-1])
-    call.set(grad=grad)
-    call.run("backward")
-    return [weight.new_empty(0) if g is None else g.to(weight.dtype) for g in grads]
-
-
-class _Kernel:
-    """One call: the structure, and the tensors that it points to."""
-
-    def __init__(
-        self,
-        parts: Sequence[Tensor],
-        columns: Sequence[int],
-        weight: Tensor,
-        bias: Tensor | None,
-        own: Tensor | None,
-        table: Tensor | None,
-        entry: Tensor | None,
-        weight2: Tensor | None,
-        bias2: Tensor | None,
-        owner: Tensor | None,
-        num: int,
-        ending: int,
-    ) -> None:
-        channels = parts[0].shape[1:-1]
-        self.shape = (parts[0].size(0), *channels, weight.size(0))
-        self.name = DTYPES[weight.dtype]
-        self.dtype = torch.float32 if weight.dtype == torch.bfloat16 else weight.dtype
-        self.tensors: list[Tensor] = []
-        self.call = call = _Call(threads=torch.get_num_threads(), num=num, ending=ending, parts=len(parts))
-        call.rows, call.channels, (call.hidden, call.width) = parts[0].size(0), channels.numel(), weight.shape
-        call.out, call.active = (0, call.hidden) if weight2 is None else weight2.shape
-        if own is not None:
-            call.own_size = own.size(1)
-        if table is not None:
-            call.table_rows, call.table_wide = table.size(0), table.dim() == 3
-        self.set(weight=weight, bias=bias, own=own, table=table, entry=entry, weight2=weight2, bias2=bias2, owner=owner)
-        for p, (part, column) in enumerate(zip(parts, columns, strict=True)):
-            call.part[p], call.column[p], call.size[p] = self.pointer(part), column, part.size(-1)
-
-    def pointer(self, tensor: Tensor | None) -> int | None:
-        if tensor is None:
-            return None
-        if tensor.is_floating_point():
-            tensor = tensor.to(self.dtype)
-        self.tensors.append(tensor.contiguous())
-        return self.tensors[-1].data_ptr()
-
-    def set(self, **tensors: Tensor | None) -> None:
-        for name, tensor in tensors.items():
-            setattr(self.call, name, self.pointer(tensor))
-
-    def empty(self, *shape: int) -> Tensor:
-        return self.tensors[0].new_empty(shape)
-
-    def run(self, direction: str) -> None:
-        compiled = library()
-        assert not isinstance(compiled, str)
-        getattr(compiled, f"{direction}_{self.name}")(ctypes.byref(self.call))
+    _run("backward", parts, columns, inputs, num, ending, [grad, *of[:6]], of[6:])
+    return [weight.new_empty(0) if one is None else one.to(weight.dtype) for one in of]
 
 
 def neighbour_sum(
     values: Tensor, pointer: Tensor, source: Tensor, inner: Tensor | None, outer: Tensor | None
 ) -> Tensor:
-    n, size = pointer.numel() - 1, values[:1].numel()
-    dtype = torch.float32 if values.dtype == torch.bfloat16 else values.dtype
-    floats = [None if t is None else t.to(dtype).contiguous() for t in (values, inner, outer)]
-    result = values.new_empty(n, *values.shape[1:], dtype=dtype)
-    at = [
-        None if t is None else t.data_ptr()
-        for t in (floats[0], pointer.contiguous(), source.contiguous(), *floats[1:], result)
+    result = values.new_empty(pointer.size(0) - 1, *values.shape[1:], dtype=_exact(values.dtype))
+    keep: list[Tensor] = []
+    at = [_at(tensor, result.dtype, keep) for tensor in (values, pointer, source, inner, outer, result)]
+    numbers = (result.size(0), values.shape[1:].numel(), torch.get_num_threads())
+    _kernel("neighbours", result.dtype)(*map(ctypes.c_int64, numbers), *map(ctypes.c_void_p, at))
+    return result.to(values.dtype)
+
+
+def _run(
+    direction: str,
+    parts: Sequence[Tensor],
+    columns: Sequence[int],
+    inputs: tuple[Tensor | None, ...],
+    num: int,
+    ending: int,
+    outputs: list[Tensor | None],
+    of_parts: list[Tensor | None],
+) -> None:
+    """Lay the arguments out as the structure `Call` of rows.cpp and call the kernel."""
+    _, _, weight, _, own, table, weight2, _ = inputs
+    assert weight is not None
+    dtype, missing = _exact(weight.dtype), [0] * (MAX_PARTS - len(parts))
+    keep: list[Tensor] = []  # until the kernel is done
+    hidden, width = weight.shape
+    out, active = (0, hidden) if weight2 is None else weight2.shape
+    call = [parts[0].size(0), parts[0].shape[1:-1].numel(), hidden, width, active, out, len(parts), ending, num]
+    call += [torch.get_num_threads(), 0 if own is None else own.size(1)]
+    call += [0, 0] if table is None else [table.size(0), table.dim() == 3]
+    call += [_at(tensor, dtype, keep) for tensor in (*inputs, *outputs)]
+    call += [*columns, *missing, *(part.size(-1) for part in parts), *missing]
+    call += [
+        *(_at(part, dtype, keep) for part in parts),
+        *missing,
+        *(_at(of, dtype, keep) for of in of_parts),
+        *missing,
     ]
+    _kernel(direction, dtype)((ctypes.c_int64 * len(call))(*call))
+
+
+def _at(tensor: Tensor | None, dtype: torch.dtype, keep: list[Tensor]) -> int:
+    """Where a tensor's numbers lie, in the kernel's type and one after the other."""
+    if tensor is None:
+        return 0
+    if tensor.dtype is not dtype and tensor.is_floating_point():
+        tensor = tensor.to(dtype)
+    keep.append(tensor.contiguous())
+    return keep[-1].data_ptr()
+
+
+def _exact(dtype: torch.dtype) -> torch.dtype:
+    """What a kernel computes in."""
+    return torch.float32 if dtype is torch.bfloat16 else dtype
+
+
+@functools.cache
+def _kernel(name: str, dtype: torch.dtype) -> Callable[..., None]:
     compiled = library()
     assert not isinstance(compiled, str)
-    run = getattr(compiled, f"neighbours_{DTYPES[values.dtype]}")
-    run(_Int(n), _Int(size), *map(_Pointer, at), _Int(torch.get_num_threads()))
-    return result.to(values.dtype)
+    kernel: Callable[..., None] = getattr(compiled, f"{name}_{'float64' if dtype is torch.float64 else 'float32'}")
+    return kernel

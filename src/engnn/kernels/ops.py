@@ -1,11 +1,11 @@
-"""The two operators that torch sees. Each has a fake (for torch.compile) and a gradient, and picks who computes it.
+"""The operators that torch sees. Each has a fake (for torch.compile), and picks who computes it.
 
 The gradient computes the hidden rows again from the inputs, so that only the inputs are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -14,9 +14,20 @@ from torch import Tensor
 from engnn.kernels import choice
 from engnn.kernels.plain import Ending
 
+LIBRARY = torch.library.Library("engnn", "DEF")  # type: ignore[no-untyped-call]
 
-@torch.library.custom_op("engnn::rows", mutates_args=())
-def rows(
+
+def _operator(name: str, function: Callable[..., Any], shape: Callable[..., Any]) -> Callable[..., Any]:
+    """`torch.library.custom_op`, but for what makes that cost more than small graphs do."""
+    schema = torch.library.infer_schema(function, mutates_args=())
+    LIBRARY.define(name + schema, tags=[torch.Tag.pt2_compliant_tag])  # type: ignore[no-untyped-call]
+    LIBRARY.impl(name, function, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
+    torch.library.register_fake(f"engnn::{name}", shape, lib=LIBRARY)
+    operator: Callable[..., Any] = getattr(torch.ops.engnn, name).default
+    return operator
+
+
+def _rows(
     parts: Sequence[Tensor],
     columns: Sequence[int],
     weight: Tensor,
@@ -35,8 +46,7 @@ def rows(
     return out
 
 
-@rows.register_fake
-def _(
+def _rows_shape(
     parts: Sequence[Tensor],
     columns: Sequence[int],
     weight: Tensor,
@@ -60,8 +70,7 @@ def _(
     return weight.new_empty(n, *(channels if ending == Ending.PRODUCT else ()), width)
 
 
-@torch.library.custom_op("engnn::rows_backward", mutates_args=())
-def rows_backward(
+def _rows_backward(
     grad: Tensor,
     parts: Sequence[Tensor],
     columns: Sequence[int],
@@ -83,8 +92,7 @@ def rows_backward(
     return out
 
 
-@rows_backward.register_fake
-def _(
+def _rows_backward_shape(
     grad: Tensor,
     parts: Sequence[Tensor],
     columns: Sequence[int],
@@ -106,8 +114,38 @@ def _(
     ]
 
 
-class _Rows(torch.autograd.Function):
-    """The gradient of `rows`, cheaper to call than what `torch.library` would make for lists of tensors."""
+def _neighbour_sum(
+    values: Tensor,
+    pointer: Tensor,
+    source: Tensor,
+    back_pointer: Tensor,
+    back_source: Tensor,
+    inner: Tensor | None,
+    outer: Tensor | None,
+) -> Tensor:
+    out: Tensor = choice.module(values).neighbour_sum(values, pointer, source, inner, outer)
+    return out
+
+
+def _neighbour_sum_shape(
+    values: Tensor,
+    pointer: Tensor,
+    source: Tensor,
+    back_pointer: Tensor,
+    back_source: Tensor,
+    inner: Tensor | None,
+    outer: Tensor | None,
+) -> Tensor:
+    return values.new_empty(pointer.size(0) - 1, *values.shape[1:])
+
+
+rows = _operator("rows", _rows, _rows_shape)
+rows_backward = _operator("rows_backward", _rows_backward, _rows_backward_shape)
+neighbour_sum = _operator("neighbour_sum", _neighbour_sum, _neighbour_sum_shape)
+
+
+class Rows(torch.autograd.Function):
+    """The gradient of `rows`, cheaper to call than what `torch.library` makes for lists of tensors."""
 
     @staticmethod
     def forward(ctx: Any, columns: Sequence[int], num: int, ending: int, *tensors: Any) -> Tensor:
@@ -126,61 +164,17 @@ class _Rows(torch.autograd.Function):
         return None, None, None, *found[:4], None, *found[4:6], None, *found[6:]
 
 
-def differentiable(
-    parts: Sequence[Tensor],
-    columns: Sequence[int],
-    weight: Tensor,
-    bias: Tensor | None,
-    own: Tensor | None,
-    table: Tensor | None,
-    entry: Tensor | None,
-    weight2: Tensor | None,
-    bias2: Tensor | None,
-    owner: Tensor | None,
-    num: int,
-    ending: int,
-) -> Tensor:
-    """`rows`, with its gradient."""
-    tensors = (weight, bias, own, table, entry, weight2, bias2, owner, *parts)
-    out: Tensor = _Rows.apply(columns, num, ending, *tensors)  # type: ignore[no-untyped-call]
-    return out
+class NeighbourSum(torch.autograd.Function):
+    """The gradient of `neighbour_sum`: the same, over the edges turned round."""
 
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, *others: Tensor | None) -> Tensor:
+        ctx.save_for_backward(*others)
+        out: Tensor = neighbour_sum(values, *others)
+        return out
 
-@torch.library.custom_op("engnn::neighbour_sum", mutates_args=())
-def neighbour_sum(
-    values: Tensor,
-    pointer: Tensor,
-    source: Tensor,
-    back_pointer: Tensor,
-    back_source: Tensor,
-    inner: Tensor | None,
-    outer: Tensor | None,
-) -> Tensor:
-    out: Tensor = choice.module(values).neighbour_sum(values, pointer, source, inner, outer)
-    return out
-
-
-@neighbour_sum.register_fake
-def _(
-    values: Tensor,
-    pointer: Tensor,
-    source: Tensor,
-    back_pointer: Tensor,
-    back_source: Tensor,
-    inner: Tensor | None,
-    outer: Tensor | None,
-) -> Tensor:
-    return values.new_empty(pointer.size(0) - 1, *values.shape[1:])
-
-
-def _keep_structure(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*inputs[1:])
-
-
-def _transposed(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    pointer, source, back_pointer, back_source, inner, outer = ctx.saved_tensors
-    of_values = neighbour_sum(grad.contiguous(), back_pointer, back_source, pointer, source, outer, inner)
-    return of_values, None, None, None, None, None, None
-
-
-neighbour_sum.register_autograd(_transposed, setup_context=_keep_structure)
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        pointer, source, back_pointer, back_source, inner, outer = ctx.saved_tensors
+        of_values = neighbour_sum(grads[0].contiguous(), back_pointer, back_source, pointer, source, outer, inner)
+        return of_values, *[None] * 6

@@ -18,17 +18,18 @@ typedef int64_t Int;
 enum Ending { PRODUCT, LINEAR, CHANNELS, SETS };
 constexpr Int MAX_PARTS = 4;
 
-extern "C" struct Call {  // mirrored by `_Call` in cpu.py; every pointer may be null where the thing is absent
+extern "C" struct Call {  // as `_call` of cpu.py lays it out; every pointer may be null where the thing is absent
   Int rows, channels, hidden, width, active, out, parts, ending, num, threads;
-  const Int *entry, *owner;  // [rows]: which row of the table, which set
   Int own_size, table_rows, table_wide;
-  const void *weight, *bias;  // [hidden, width], [hidden]
-  const void *own, *table;    // [rows, own_size <= hidden], [table_rows, channels or 1, hidden]
-  const void *weight2, *bias2, *grad;
-  void *result, *of_weight, *of_bias, *of_own, *of_table, *of_weight2, *of_bias2;
-  const void *part[MAX_PARTS];  // [rows, channels, size]
-  void *of_part[MAX_PARTS];
+  const Int *entry, *owner;      // [rows]: which row of the table, which set
+  const void *weight, *bias;     // [hidden, width], [hidden]
+  const void *own, *table;       // [rows, own_size <= hidden], [table_rows, channels or 1, hidden]
+  const void *weight2, *bias2;   // [out, active], [out]
+  void *result;                  // or, backward, the gradient of it
+  void *of_weight, *of_bias, *of_own, *of_table, *of_weight2, *of_bias2;
   Int column[MAX_PARTS], size[MAX_PARTS];
+  const void* part[MAX_PARTS];   // [rows, channels, size]
+  void* of_part[MAX_PARTS];
 };
 
 namespace {
@@ -297,9 +298,14 @@ template <class T> struct Kernel {
     }
   }
 
+  static void zero(void* to, Int size) {
+    if (to) memset(to, 0, size * sizeof(T));
+  }
+
   void forward() const {
     T* result = (T*)call.result;
     const bool sets = call.ending == SETS;
+    if (sets) zero(result, call.num * C * H);
     std::vector<Sums<T>> sums(std::max<Int>(1, call.threads), Sums<T>(sets ? result : nullptr, C * H));
     blocks([&](Int thread) -> Sums<T>& { return sums[thread]; }, [&](Block& b, Sums<T>& sum) {
       if (call.ending == PRODUCT) return make(b, result + b.start * C * H, H);
@@ -338,6 +344,8 @@ template <class T> struct Kernel {
   };
 
   void backward() const {
+    zero(call.of_weight, H * call.width), zero(call.of_bias, H), zero(call.of_weight2, O * A), zero(call.of_bias2, O);
+    zero(call.of_table, call.table_rows * wide_table() * H);
     std::vector<Grads> all(std::max<Int>(1, call.threads), Grads(call));
     blocks([&](Int thread) -> Grads& { return all[thread]; }, [&](Block& b, Grads& g) { backward(b, g); });
     for (auto& g : all) {
@@ -379,7 +387,7 @@ template <class T> struct Kernel {
 
   const T* gradient(Block& b, Grads& g) const {
     const Int rows = b.count * C;
-    const T* grad = (const T*)call.grad;
+    const T* grad = (const T*)call.result;
     if (call.ending == PRODUCT) {
       for (Int p = 0; p < call.parts; p++)
         b.part[p] = gather(call.part[p], b.start, b.count, C * call.size[p], b.space[p]);
@@ -409,8 +417,8 @@ template <class T> struct Kernel {
 
 // out[i] = outer[i] * sum of inner[j] values[j] over j = source[pointer[i]], …, source[pointer[i+1]-1]
 template <class T>
-void neighbours(Int n, Int size, const T* values, const Int* pointer, const Int* source, const T* inner, const T* outer,
-                T* out, Int threads) {
+void neighbours(Int n, Int size, Int threads, const T* values, const Int* pointer, const Int* source, const T* inner,
+                const T* outer, T* out) {
 #pragma omp parallel for schedule(dynamic, 64) num_threads(int(std::max<Int>(1, threads)))
   for (Int i = 0; i < n; i++) {
     T* to = out + i * size;
@@ -428,9 +436,9 @@ void neighbours(Int n, Int size, const T* values, const Int* pointer, const Int*
 #define KERNELS(T, NAME)                                                                                            \
   void forward_##NAME(const Call* call) { Kernel<T>(*call, false).forward(); }                                      \
   void backward_##NAME(const Call* call) { Kernel<T>(*call, true).backward(); }                                     \
-  void neighbours_##NAME(Int n, Int size, const T* values, const Int* pointer, const Int* source, const T* inner,   \
-                         const T* outer, T* out, Int threads) {                                                     \
-    neighbours(n, size, values, pointer, source, inner, outer, out, threads);                                       \
+  void neighbours_##NAME(Int n, Int size, Int threads, const T* values, const Int* pointer, const Int* source,      \
+                         const T* inner, const T* outer, T* out) {                                                  \
+    neighbours(n, size, threads, values, pointer, source, inner, outer, out);                                       \
   }
 extern "C" {
 KERNELS(float, float32)

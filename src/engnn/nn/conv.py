@@ -92,7 +92,7 @@ class ENConv(Module):
         node, own = together([*x0_linears, (h_x[:, hidden:], h_bias)], x0).tensor_split([hidden], -1)
         x1 = self.varphi.after(self._messages(node, neighbours, edge_attr), neighbours.of)  # x¹ = ϕ({x⁰_j ‖ e_ij})
         g1, h1 = together([(self.g.lin1.of(0, 1), None), (h_x[:, :hidden], None)], [x1], own).tensor_split([hidden], -1)
-        x2: Tensor = self.g.lin2(activation(g1))  # x² = g(x¹ ‖ x⁰)
+        x2 = together([(self.g.lin2.weight, self.g.lin2.bias)], [activation(g1)])  # x² = g(x¹ ‖ x⁰)
         z2: Tensor = self.h(h1, z1)  # Z² = h(x¹ ‖ x⁰ ‖ Z¹)
         return x2, z2
 
