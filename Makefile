@@ -26,7 +26,7 @@ test: lint
 	$(BIN)/pytest
 
 docs: $(READY)
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench-data: $(READY)
 	$(BIN)/python -m engnn.bench.data
