@@ -16,11 +16,12 @@ from typing import Any
 
 import torch
 
+import engnn
 from engnn.tasks.metrics import Score
 from engnn.train.durable import append_line
 from engnn.train.loop import Training
 
-PACKAGES = ("engnn", "torch", "torch_geometric", "numpy", "safetensors")
+PACKAGES = ("torch", "torch_geometric", "numpy", "safetensors")
 
 
 def record(training: Training, scores: dict[str, Score]) -> dict[str, Any]:
@@ -77,7 +78,8 @@ def hardware(device: torch.device) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Versions of what computes."""
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    found = {name: version(name) for name in PACKAGES}
+    return {"python": platform.python_version(), "engnn": engnn.__version__, **found}
 
 
 @cache
