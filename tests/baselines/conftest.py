@@ -7,7 +7,7 @@ from collections.abc import Callable
 import networkx as nx
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 Edges = Callable[[nx.Graph], Tensor]
 
@@ -40,3 +40,31 @@ def walk() -> Callable[..., Tensor]:
         return scale[:, None] * a * scale
 
     return of
+
+
+@pytest.fixture(scope="session")
+def told_apart(edges: Edges) -> Callable[..., float]:
+    """`told_apart(model, one, other)`: how often a model says which of two graphs it sees, once it has learnt to."""
+
+    def share(model: nn.Module, one: nx.Graph, other: nx.Graph, *, steps: int = 150, copies: int = 32) -> float:
+        graphs = [one, other] * (copies // 2)
+        whole = nx.disjoint_union_all(graphs)
+        edge_index, n = edges(whole), len(whole)
+        batch = torch.arange(copies).repeat_interleave(torch.tensor([len(graph) for graph in graphs]))
+        label = torch.arange(copies, dtype=torch.double)[:, None] % 2
+        optimizer = torch.optim.Adam(model.parameters(), 5e-3)
+
+        def run(seed: int) -> Tensor:
+            out: Tensor = model(None, edge_index, batch=batch, size=copies, num_nodes=n, noise=seed)
+            return out
+
+        for step in range(steps):
+            optimizer.zero_grad()
+            nn.functional.binary_cross_entropy_with_logits(run(step), label).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            right = [((run(10_000 + seed) > 0) == (label > 0)).double().mean() for seed in range(4)]
+        return float(torch.stack(right).mean())
+
+    return share

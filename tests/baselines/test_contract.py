@@ -21,7 +21,7 @@ from engnn.train.run import opened, train
 
 LEVELS = ("node", "link", "subgraph", "graph")
 NAMES = [name for name in names() if name != ENGNN]
-SMALL: dict[str, Any] = {"hidden_channels": 8, "num_layers": 2, "dropout": 0.0, "edge_dim": 2}
+SMALL: dict[str, Any] = {"hidden_channels": 8, "num_layers": 2, "dropout": 0.0, "edge_dim": 2, "noise_channels": 5}
 AXES = {"node": "node", "link": "target", "subgraph": "target", "graph": "graph"}
 
 
@@ -60,7 +60,8 @@ def case(level: str, *, features: int = 3) -> Case:
         "subgraph": torch.tensor([[0, 1, 4], [7, 8, 9]]),
     }
     x = torch.randn(12, features, generator=draw, dtype=torch.double) if features else None
-    return Case(x, None, edge_index, torch.cat([attr, attr]), batch, 3, targets.get(level))
+    noise = torch.rand(12, SMALL["noise_channels"], generator=draw, dtype=torch.double) * 3 - 1.5
+    return Case(x, noise, edge_index, torch.cat([attr, attr]), batch, 3, targets.get(level))
 
 
 def function(model: nn.Module, level: str) -> Callable[[Case], Tensor]:
@@ -78,6 +79,7 @@ def function(model: nn.Module, level: str) -> Callable[[Case], Tensor]:
             edge_attr=case.edge_attr,
             batch=case.batch,
             targets=targets,
+            noise=case.z,
             num_nodes=n,
             size=case.size,
         )
@@ -87,7 +89,7 @@ def function(model: nn.Module, level: str) -> Callable[[Case], Tensor]:
 
 
 def test_there_are_baselines() -> None:
-    assert len(NAMES) >= 10
+    assert len(NAMES) >= 12
     assert all(levels(name) for name in NAMES)
 
 

@@ -5,16 +5,30 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import global_mean_pool
 
+from engnn import noise as noises
 from engnn.errors import InputError
 
 Targets = Tensor | tuple[Tensor, Tensor, int] | None
 Pool = Callable[[Tensor, Tensor, int], Tensor]
 LEVELS = ("node", "link", "subgraph", "graph")
+
+
+class Given(NamedTuple):
+    """Graphs and targets; see `engnn.nn.model.ENGNN.forward`."""
+
+    x: Tensor
+    edge_index: Tensor
+    edge_attr: Tensor | None
+    batch: Tensor
+    size: int
+    targets: Targets
+    noise: Tensor | None
 
 
 class Baseline(nn.Module, ABC):
@@ -26,17 +40,24 @@ class Baseline(nn.Module, ABC):
     """
 
     def __init__(
-        self, in_channels: int, hidden_channels: int, out_channels: int, *, level: str, pool: Pool = global_mean_pool
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        *,
+        level: str,
+        levels: tuple[str, ...] = LEVELS,
+        pool: Pool = global_mean_pool,
     ) -> None:
         super().__init__()
-        fits(type(self).__name__, level, LEVELS)
+        fits(type(self).__module__.rpartition(".")[2], level, levels)
         self.in_channels = max(1, in_channels)
         self.level, self.pool = level, pool
         self.width = out_channels if level == "node" else hidden_channels
         self.head = nn.Identity() if level == "node" else mlp(hidden_channels, hidden_channels, out_channels)
 
     @abstractmethod
-    def encode(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
+    def encode(self, given: Given) -> Tensor:
         """Embeddings of all nodes, `[n, width]`."""
 
     def forward(
@@ -51,15 +72,23 @@ class Baseline(nn.Module, ABC):
         num_nodes: int | None = None,
         size: int | None = None,
     ) -> Tensor:
-        """The answers `[T, out_channels]`; see `engnn.nn.model.ENGNN.forward`. There is no noise in this model."""
+        """The answers `[T, out_channels]`; see `engnn.nn.model.ENGNN.forward`."""
         if x is None:
             x = next(self.parameters()).new_ones(count_nodes(edge_index, num_nodes), 1)
-        h = self.encode(x, edge_index, edge_attr)
+        if batch is None:
+            batch, size = edge_index.new_zeros(len(x)), 1
+        given = Given(x, edge_index, edge_attr, batch, size or 1 + int(batch.max()), targets, None)
+        given = given._replace(noise=self.drawn(noise, given))
+        return self.answers(self.encode(given), given)
+
+    def answers(self, h: Tensor, given: Given) -> Tensor:
+        """The answers for the targets, from all nodes' embeddings."""
+        targets = given.targets
         if isinstance(targets, tuple):
             nodes, index, count = targets
             h = self.pool(h[nodes], index, count)
         elif self.level == "graph":
-            h = self.pool(h, torch.zeros_like(h[:, 0], dtype=torch.long) if batch is None else batch, size or 1)
+            h = self.pool(h, given.batch, given.size)
         elif self.level == "link":
             assert targets is not None
             h = h[targets[0]] * h[targets[1]]
@@ -67,6 +96,47 @@ class Baseline(nn.Module, ABC):
             h = h[targets]
         out: Tensor = self.head(h)
         return out
+
+    def drawn(self, noise: Tensor | int | None, given: Given) -> Tensor | None:
+        """The noise that this model takes: none."""
+        return None
+
+
+class NoisyBaseline(Baseline):
+    """A baseline that is given noise of a kind at each node."""
+
+    kind: str
+    noise_channels: int
+
+    def drawn(self, noise: Tensor | int | None, given: Given) -> Tensor:
+        """The noise itself; or that of a seed; or that of torch's global generator."""
+        if isinstance(noise, Tensor):
+            return noise
+        seed = torch.randint(2**62, ()) if noise is None else noise
+        return self.sample_noise(len(given.x), seed=seed, batch=given.batch)
+
+    def sample_noise(
+        self,
+        num_nodes: int,
+        *,
+        seed: noises.Word,
+        draw: noises.Word = 0,
+        batch: Tensor | None = None,
+        graph_id: Tensor | None = None,
+    ) -> Tensor:
+        """Noise `[n, C]`; see `engnn.nn.model.ENGNN.sample_noise`."""
+        like = next(self.parameters())
+        return noises.sample(
+            self.kind,
+            num_nodes,
+            self.noise_channels,
+            seed=seed,
+            draw=draw,
+            batch=batch,
+            graph_id=graph_id,
+            device=like.device,
+            dtype=like.dtype,
+        )
 
 
 def fits(model: str, level: str, levels: tuple[str, ...], why: str = "") -> None:

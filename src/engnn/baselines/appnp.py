@@ -11,7 +11,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch_geometric import nn as pyg
 
-from engnn.baselines._model import Baseline, mlp
+from engnn.baselines._model import Baseline, Given, mlp
 
 ALPHA = 0.1  # the paper's
 
@@ -40,8 +40,8 @@ class APPNP(Baseline):
         )
         self.propagate = pyg.APPNP(num_layers, ALPHA)
 
-    def encode(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        h: Tensor = self.propagate(self.mlp(x), edge_index)
+    def encode(self, given: Given) -> Tensor:
+        h: Tensor = self.propagate(self.mlp(given.x), given.edge_index)
         return h
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.utils import get_laplacian
 
-from engnn.baselines._model import Baseline, mlp
+from engnn.baselines._model import Baseline, Given, mlp
 from engnn.baselines._product import product
 
 
@@ -43,8 +43,8 @@ class BernNet(Baseline):
         self.theta = nn.Parameter(torch.ones(num_layers + 1))
         self.dropout = nn.Dropout(dropout)
 
-    def encode(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        return self.filter(self.dropout(self.mlp(x)), edge_index)
+    def encode(self, given: Given) -> Tensor:
+        return self.filter(self.dropout(self.mlp(given.x)), given.edge_index)
 
     def filter(self, h: Tensor, edge_index: Tensor) -> Tensor:
         r"""The sum over k; both powers are built up one factor at a time, in 2K products, as Horner's rule allows."""

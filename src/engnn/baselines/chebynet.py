@@ -17,7 +17,7 @@ from itertools import pairwise
 from torch import Tensor, nn
 from torch_geometric import nn as pyg
 
-from engnn.baselines._model import Baseline
+from engnn.baselines._model import Baseline, Given
 
 TERMS = 3  # of the polynomial of a layer, which so reaches two hops far
 
@@ -45,7 +45,8 @@ class ChebyNet(Baseline):
         self.convs = nn.ModuleList(pyg.ChebConv(one, other, TERMS) for one, other in pairwise(widths))
         self.dropout = nn.Dropout(dropout)
 
-    def encode(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
+    def encode(self, given: Given) -> Tensor:
+        x, edge_index = given.x, given.edge_index
         *convs, last = self.convs
         for conv in convs:
             x = conv(self.dropout(x), edge_index).relu()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from torch import Tensor
 from torch_geometric import nn as pyg
 
-from engnn.baselines._model import Baseline
+from engnn.baselines._model import Baseline, Given
 
 
 class GCN(Baseline):
@@ -34,8 +34,8 @@ class GCN(Baseline):
         super().__init__(in_channels, hidden_channels, out_channels, level=level)
         self.gnn = pyg.GCN(self.in_channels, hidden_channels, num_layers, self.width, dropout=dropout)
 
-    def encode(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        h: Tensor = self.gnn(x, edge_index)
+    def encode(self, given: Given) -> Tensor:
+        h: Tensor = self.gnn(given.x, given.edge_index)
         return h
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric import nn as pyg
 
-from engnn.baselines._model import Baseline
+from engnn.baselines._model import Baseline, Given
 
 
 class GIN(Baseline):
@@ -43,11 +43,11 @@ class GIN(Baseline):
         self.dropout = nn.Dropout(dropout)
         self.jump = nn.Linear((num_layers + 1) * hidden_channels, self.width)
 
-    def encode(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        edges = {} if self.edge_dim is None else {"edge_attr": edge_attr}
-        layers = [self.lin(x)]
+    def encode(self, given: Given) -> Tensor:
+        edges = {} if self.edge_dim is None else {"edge_attr": given.edge_attr}
+        layers = [self.lin(given.x)]
         for conv in self.convs:
-            layers.append(self.dropout(conv(layers[-1], edge_index, **edges)))
+            layers.append(self.dropout(conv(layers[-1], given.edge_index, **edges)))
         h: Tensor = self.jump(torch.cat(layers, dim=-1))
         return h
 

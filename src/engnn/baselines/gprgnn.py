@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from engnn.baselines._model import Baseline, mlp
+from engnn.baselines._model import Baseline, Given, mlp
 from engnn.baselines._product import product
 
 ALPHA = 0.1
@@ -45,8 +45,8 @@ class GPRGNN(Baseline):
         self.gamma = nn.Parameter(weights)
         self.dropout = nn.Dropout(dropout)
 
-    def encode(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        return self.filter(self.dropout(self.mlp(x)), edge_index)
+    def encode(self, given: Given) -> Tensor:
+        return self.filter(self.dropout(self.mlp(given.x)), given.edge_index)
 
     def filter(self, h: Tensor, edge_index: Tensor) -> Tensor:
         r""":math:`\sum_k \gamma_k \hat A^k h`."""
