@@ -28,6 +28,9 @@ test: lint
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+bench: $(READY)
+	for what in layers epoch peers growth; do $(BIN)/engnn bench $$what --out records/bench/$$what.json || exit; done
+
 bench-data: $(READY)
 	$(BIN)/python -m engnn.bench.data
 
