@@ -12,6 +12,12 @@ from torch import Tensor, nn
 Edges = Callable[[nx.Graph], Tensor]
 
 
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    """The same initial weights each time."""
+    torch.manual_seed(0)
+
+
 @pytest.fixture(scope="session")
 def edges() -> Edges:
     """`edges(graph)`: the edge index of a graph whose nodes are 0, 1, …; each edge twice."""
@@ -68,3 +74,17 @@ def told_apart(edges: Edges) -> Callable[..., float]:
         return float(torch.stack(right).mean())
 
     return share
+
+
+@pytest.fixture(scope="session")
+def rook() -> nx.Graph:
+    """The 4 × 4 rook's graph: strongly regular, with the parameters of the Shrikhande graph."""
+    return nx.convert_node_labels_to_integers(nx.cartesian_product(nx.complete_graph(4), nx.complete_graph(4)))
+
+
+@pytest.fixture(scope="session")
+def shrikhande() -> nx.Graph:
+    """The Shrikhande graph: on Z₄ × Z₄, joined where the difference is ±(0, 1), ±(1, 0) or ±(1, 1)."""
+    steps = [(0, 1), (1, 0), (1, 1)]
+    ends = [((a, b), ((a + c) % 4, (b + d) % 4)) for a in range(4) for b in range(4) for c, d in steps]
+    return nx.convert_node_labels_to_integers(nx.Graph(ends), ordering="sorted")

@@ -89,7 +89,7 @@ def function(model: nn.Module, level: str) -> Callable[[Case], Tensor]:
 
 
 def test_there_are_baselines() -> None:
-    assert len(NAMES) >= 12
+    assert len(NAMES) >= 15
     assert all(levels(name) for name in NAMES)
 
 
