@@ -29,7 +29,7 @@ docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(READY)
-	for what in layers epoch peers growth; do $(BIN)/engnn bench $$what --out records/bench/$$what.json || exit; done
+	for what in layers epoch peers knobs growth; do $(BIN)/engnn bench $$what --out records/bench/$$what.json || exit; done
 
 bench-data: $(READY)
 	$(BIN)/python -m engnn.bench.data

@@ -16,9 +16,10 @@ WHAT = {
     "layers": "the layer against GINEConv and plain message passing, over C, L, d and sizes",
     "epoch": "an epoch of ZINC: the model, its ablations, plain message passing",
     "peers": "a training step of every model that this package has for graphs",
+    "knobs": "what each way to save memory costs",
     "growth": "time and memory as edges, C and L grow; and one large graph",
 }
-REPETITIONS = {"layers": 10, "epoch": 1, "peers": 10, "growth": 5}
+REPETITIONS = {"layers": 10, "epoch": 1, "peers": 10, "knobs": 10, "growth": 5}
 
 
 def add_bench(commands: Commands) -> None:

@@ -1,20 +1,22 @@
 """How long each dataset takes to open and how much memory that needs: with an empty cache, and again with a warm one.
 
-Each opening is a process of its own. Its seconds are those of opening alone, and its memory is the peak of the whole
-process, of which the first line (a process that imports and opens nothing) is the part that is no dataset's. The last
-line is a user's own folder of CSV, which is read and checked anew each time. `counting-generated` with an empty cache
-draws 5,000 graphs and counts nine patterns in each.
+Each opening is a process of its own, in which everything is imported already. Its seconds are those of opening alone,
+and its memory is the peak of the whole process, of which the first line (a process that opens nothing) is the part that
+is no dataset's. The last line is a user's own folder of CSV, which is read and checked anew each time.
+`counting-generated` with an empty cache draws 5,000 graphs and counts nine patterns in each.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
-import subprocess
-import sys
+import re
 import tempfile
+import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,33 +47,41 @@ class Row:
     cache_bytes: int
 
 
-def open_once(name: str) -> Opening:
-    """Open a dataset in this process."""
-    import resource
-    import time
-
+def open_once(name: str, cache: str) -> Opening:
+    """Open a dataset in this process, which then holds it."""
+    if files.downloads().is_dir():
+        os.environ.setdefault("ENGNN_DATA", str(files.downloads()))
+    os.environ |= {"ENGNN_CACHE": cache, "ENGNN_OFFLINE": "1"}
     from engnn.data.catalog import open_dataset
 
     start = time.perf_counter()
     if name != IMPORTS:
         open_dataset(name)
-    seconds = time.perf_counter() - start
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Opening(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
+    return Opening(time.perf_counter() - start, peak_bytes())
+
+
+def peak_bytes() -> int:
+    """The most memory that this process held at once."""
+    status = Path("/proc/self/status")
+    if status.exists():  # where getrusage may tell the peak of the process that started this one
+        found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text())
+        assert found
+        return 1024 * int(found[1])
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def measure(name: str) -> Row:
     """Open a dataset twice, each time in a new process, with a cache that is empty at first."""
-    with tempfile.TemporaryDirectory() as cache:
-        environment = os.environ | {"ENGNN_CACHE": cache, "ENGNN_OFFLINE": "1"}
-        if files.downloads().is_dir():
-            environment.setdefault("ENGNN_DATA", str(files.downloads()))
-        command = [sys.executable, "-m", "engnn.bench.data", "--open", name]
-        cold, warm = (
-            Opening(**json.loads(subprocess.run(command, env=environment, check=True, capture_output=True).stdout))
-            for _ in range(2)
-        )
-        left = sum(os.path.getsize(os.path.join(at, file)) for at, _, found in os.walk(cache) for file in found)
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["engnn.data.catalog"])
+    with (
+        tempfile.TemporaryDirectory() as cache,
+        ProcessPoolExecutor(1, mp_context=context, max_tasks_per_child=1) as processes,
+    ):
+        cold, warm = (processes.submit(open_once, name, cache).result() for _ in range(2))
+        left = sum(path.stat().st_size for path in Path(cache).rglob("*") if path.is_file())
     return Row(Path(name).name, cold, warm, left)
 
 
@@ -103,11 +113,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m engnn.bench.data", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"datasets to open (all that are here, and {OWN})")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.add_argument("--open", metavar="NAME", help="open this one here, and print what it took")
     asked = parser.parse_args()
-    if asked.open:
-        print(json.dumps(asdict(open_once(asked.open))))
-        return
     names = [IMPORTS, *(asked.names or [*present(), OWN])]
     with own_folder() if OWN in names else nullcontext() as own:
         measured = (measure(str(own) if name == OWN else name) for name in names)

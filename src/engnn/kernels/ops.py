@@ -156,7 +156,8 @@ class Rows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        others, parts = ctx.saved_tensors[:8], ctx.saved_tensors[8:]
+        kept = ctx.saved_tensors
+        others, parts = kept[:8], kept[8:]
         wanted = ctx.needs_input_grad[3:]
         needs = [*(wanted[k] for k in (0, 1, 2, 3, 5, 6)), *wanted[8:]]
         found = rows_backward(grads[0].contiguous(), parts, ctx.columns, *others, ctx.ending, needs)

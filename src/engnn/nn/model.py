@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from engnn import noise as noises
 from engnn.nn.conv import ENConv
@@ -53,6 +54,7 @@ class ENGNN(Module):
         noise_messages: whether layers also sum the neighbours' z (the paper's equations, as printed, do not).
         degree, typical: a typical number of neighbours, and of nodes a graph; sums of so many are plain, see `DeepSet`.
         dropout: on the node features and on what each layer adds to the invariant stream.
+        recompute: whether training keeps of each layer its inputs only, and computes the layer again going back.
 
     >>> edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     >>> model = ENGNN(0, 16, 2, 2, noise_channels=8, noise_dim=4, level="link")
@@ -79,6 +81,7 @@ class ENGNN(Module):
         degree: float = 4.0,
         typical: float = 32.0,
         dropout: float = 0.0,
+        recompute: bool = False,
     ) -> None:
         super().__init__()
         self.symmetry = "none" if variant == "nmpnn" else symmetry
@@ -96,6 +99,7 @@ class ENGNN(Module):
         whole = level == "graph"
         self.readout = SubsetReadout(d, d, out_channels, noise_dim, whole=whole, typical=typical, symmetry=group)
         self.dropout = nn.Dropout(dropout)
+        self.recompute = recompute
 
     def forward(
         self,
@@ -135,9 +139,14 @@ class ENGNN(Module):
         else:
             x, z = self.lin_x(features, features[:, :0]), self.lin_z(noise)  # X⁽⁰⁾, Z⁽⁰⁾
         for norm, conv in zip(self.norms, self.convs, strict=False):
-            dx, dz = conv(norm(x), z, neighbours, edge_attr, graphs)
+            dx, dz = self._layer(conv, norm(x), z, neighbours, edge_attr, graphs)
             x, z = x + self.dropout(dx), z + dz
         out: Tensor = self.readout(self.norms[-1](x), z, graphs, as_targets(self.level, targets, graphs.owner))
+        return out
+
+    def _layer(self, conv: nn.Module, *given: Any) -> tuple[Tensor, Tensor]:
+        again = self.recompute and self.training
+        out: tuple[Tensor, Tensor] = checkpoint(conv, *given, use_reentrant=False) if again else conv(*given)
         return out
 
     @torch.no_grad()
