@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import engnn
 from engnn.bench.command import add_bench
 from engnn.errors import InputError, Stopped, nearest
+from engnn.reproduce.command import add_reproduce
 from engnn.train.commands import add_evaluate, add_predict, add_train
 from engnn.train.tune_command import add_tune
 
@@ -34,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
         parser = ArgumentParser(prog="engnn", description="Equivariant noise for graph neural networks.")
         parser.add_argument("--version", action="version", version=f"engnn {engnn.__version__}")
         commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-        for add in (add_train, add_evaluate, add_predict, add_tune, _report, _data, add_bench):
+        for add in (add_train, add_evaluate, add_predict, add_tune, add_reproduce, _report, _data, add_bench):
             add(commands)
         asked, unknown = parser.parse_known_args(argv)
         if unknown:

@@ -56,10 +56,12 @@ def train(
     watch: Watch | None = None,
     processes: Processes | None = None,
     parts: Sequence[str] = PARTS,
+    enough: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any]:
     """Train, score `parts`, and write the run into `folder`; the record of it.
 
-    With `resume` it goes on from what the folder holds. A run that was stopped by a signal raises `Stopped`.
+    With `resume` it goes on from what the folder holds. A run that was stopped, by a signal or because `enough` says
+    so, raises `Stopped`.
 
     Without a folder nothing is written, no signal is caught, and the record comes back. `watch.epoch(row)` is called
     after each epoch with that line of `metrics.jsonl` (`row["epoch"]`, `row["valid"]`, `row["best"]`, …), so it is the
@@ -80,7 +82,11 @@ def train(
     if processes.first:
         begin(folder, config, resume=resume)
     processes.wait()
-    with locked(folder, processes), stopping() as asked:
+    with locked(folder, processes), stopping() as signalled:
+
+        def asked() -> bool:
+            return signalled() or enough()
+
         done = _read_record(folder) if resume else None
         if done is not None:
             return done
