@@ -22,7 +22,9 @@ def blocks(language: str) -> list[str]:
 
 @pytest.mark.parametrize("name", sources())
 def test_every_dataset_is_in_one_row_with_its_provenance_and_licence(name: str) -> None:
-    (row,) = [row for row in ROWS if f"`{name}`" in row[0]]
+    rows = [row for row in ROWS if f"`{name}`" in row[0]]
+    assert len(rows) == 1, f"give {name} a place in one of the tables of {PAGE}"
+    (row,) = rows
     assert row[1].strip() == sources()[name].provenance
     assert sources()[name].licence.startswith(row[2].strip())
 

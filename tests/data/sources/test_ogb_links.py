@@ -305,7 +305,6 @@ def test_ddi_is_the_first_lines_of_its_files(data_root: Path, open_or_skip: Open
 
 MEASURE = """
 import sys
-import zipfile
 from engnn.data.catalog import open_dataset
 open_dataset(sys.argv[1], task="link")
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
