@@ -20,6 +20,7 @@ IMPORTED = (
     "torch._dynamo",  # the optimiser imports it when the first one is made
     "torch_geometric.data",
     "engnn.data.own",
+    "engnn.nn.model",
     "engnn.train.evaluate",
     "engnn.train.progress",
     "engnn.train.run",
@@ -40,7 +41,8 @@ def become(asked: dict[str, Any]) -> int:
         os.setgid(asked["user"])
         os.setuid(asked["user"])
     if asked["program"]:
-        runpy.run_path(asked["program"], init_globals={"ARGUMENTS": asked["argv"]})
+        sys.argv[1:] = asked["argv"]
+        runpy.run_path(asked["program"], run_name="__main__")
         return 0
     if asked["at_call"] is None:
         return main(asked["argv"])
@@ -85,4 +87,5 @@ def serve() -> None:
         print(answer, flush=True)
 
 
-serve()
+if __name__ == "__main__":
+    serve()
