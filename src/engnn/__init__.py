@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engnn.boost import EquivariantNoise
     from engnn.data.catalog import open_dataset
     from engnn.nn import ENGNN, DeepSet, ENConv, EquivariantAggregator, SubsetReadout
     from engnn.noise import sample
@@ -15,6 +16,7 @@ __all__ = [
     "DeepSet",
     "ENConv",
     "EquivariantAggregator",
+    "EquivariantNoise",
     "SubsetReadout",
     "load",
     "open_dataset",
@@ -28,6 +30,7 @@ _HOMES = {
     "DeepSet": "engnn.nn",
     "ENConv": "engnn.nn",
     "EquivariantAggregator": "engnn.nn",
+    "EquivariantNoise": "engnn.boost",
     "SubsetReadout": "engnn.nn",
     "load": "engnn.train.trained",
     "open_dataset": "engnn.data.catalog",

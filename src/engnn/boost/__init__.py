@@ -1,0 +1,5 @@
+"""Equivariant noise for the models of others: around a convolution, in a whole model, as a transform of data."""
+
+from engnn.boost.layer import EquivariantNoise
+
+__all__ = ["EquivariantNoise"]
