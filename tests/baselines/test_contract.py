@@ -18,6 +18,7 @@ from engnn.train.config import Config, ModelConfig, TrainConfig
 from engnn.train.models import ENGNN, build, constructor, names
 from engnn.train.options import default_recipe, make_config
 from engnn.train.run import opened, train
+from engnn.train.trained import load
 
 LEVELS = ("node", "link", "subgraph", "graph")
 NAMES = [name for name in names() if name != ENGNN]
@@ -89,7 +90,7 @@ def function(model: nn.Module, level: str) -> Callable[[Case], Tensor]:
 
 
 def test_there_are_baselines() -> None:
-    assert len(NAMES) >= 15
+    assert len(NAMES) >= 17
     assert all(levels(name) for name in NAMES)
 
 
@@ -148,10 +149,20 @@ def test_where_it_does_not_fit_it_says_why(name: str, level: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_command_trains_it_by_its_name(name: str, tmp_path: Path) -> None:
-    data = "karate" if "node" in levels(name) else "small-world"
-    config = Config(data=data, draws=1, model=ModelConfig(name=name, layers=2, hidden=8), train=TrainConfig(epochs=2))
-    said = train(config, opened(config), tmp_path / "run")
-    assert said["model"] == name
-    assert said["complete"]
+def test_it_is_trained_and_kept_by_its_name(name: str, tmp_path: Path) -> None:
+    ring = range(30)
+    sets = [f"{i},{i} {(i + 1 + i % 2) % 30},{'near' if i % 2 else 'far'}" for i in ring]
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "edges.csv").write_text("source,target\n" + "".join(f"{i},{(i + 1) % 30}\n" for i in ring))
+    (tmp_path / "own" / "subgraphs.csv").write_text("id,nodes,label\n" + "\n".join(sets) + "\n")
+    data = {"node": "karate", "link": "small-world", "subgraph": str(tmp_path / "own")}[levels(name)[0]]
+    small = ModelConfig(name=name, layers=2, hidden=8)
+    config = Config(data=data, draws=1, model=small, train=TrainConfig(epochs=2))
+    dataset = opened(config)
+    said = train(config, dataset, tmp_path / "run")
+    assert (said["model"], said["complete"]) == (name, True)
     assert 0 <= said["scores"]["test"] <= 1
+    kept = load(tmp_path / "run", device="cpu")
+    kept.predict(dataset).to_csv(tmp_path / "again.csv")
+    rows = {name: (tmp_path / name).read_text().splitlines() for name in ("again.csv", "run/predictions.csv")}
+    assert set(rows["run/predictions.csv"]) <= set(rows["again.csv"]) or data == "small-world"

@@ -1,4 +1,4 @@
-"""The ego nets of all nodes of some graphs, as one graph whose nodes are pairs of a root and a node near it."""
+"""What is near each of several roots, as one graph whose nodes are pairs of a root and a node near it."""
 
 from __future__ import annotations
 
@@ -18,44 +18,68 @@ class EgoNets(NamedTuple):
     edge: Tensor  # of each edge here, its place among the edges of the graphs
 
 
-def ego_nets(edge_index: Tensor, n: int, hops: int) -> EgoNets:
+def ego_nets(edge_index: Tensor, n: int, hops: int, start: Tensor | None = None) -> EgoNets:
     """All nodes within `hops` steps of each root, and the edges among them.
+
+    Roots are all nodes, or, given `start`, whatever: sets of nodes, as numbers `root * n + node`, each once.
 
     >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     >>> nets = ego_nets(path, 3, 1)
     >>> list(zip(nets.root.tolist(), nets.node.tolist()))
     [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2)]
     """
-    order = torch.argsort(edge_index[0], stable=True)
-    target = edge_index[1, order]
-    degree = torch.bincount(edge_index[0], minlength=n)
-    first = degree.cumsum(0) - degree
-
-    def steps(codes: Tensor) -> tuple[Tensor, Tensor]:
-        """Each pair's edges: the place of the pair, and the place of the edge in `order`."""
-        count = degree[codes % n]
-        pair = torch.repeat_interleave(torch.arange(len(codes), device=codes.device), count)
-        place = torch.arange(len(pair), device=codes.device) - (count.cumsum(0) - count)[pair]
-        return pair, first[codes[pair] % n] + place
-
-    codes = torch.arange(n, device=edge_index.device) * (n + 1)
-    distance = torch.zeros_like(codes)
-    last = codes
-    for hop in range(1, hops + 1):
-        pair, place = steps(last)
-        near = torch.unique(last[pair] // n * n + target[place])
-        last = near[~torch.isin(near, codes)]
-        codes = torch.cat([codes, last])
-        distance = torch.cat([distance, torch.full_like(last, hop)])
-    codes, sort = codes.sort()
-    pair, place = steps(codes)
-    wanted = codes[pair] // n * n + target[place]
-    found = torch.searchsorted(codes, wanted).clamp(max=len(codes) - 1) if len(codes) else wanted
+    edges = _Edges(edge_index, n)
+    codes, distance = _near(edges, hops, start)
+    pair, place = edges.of(codes)
+    wanted = codes[pair] // n * n + edges.target[place]
+    found = torch.searchsorted(codes, wanted).clamp(max=max(0, len(codes) - 1))
     inside = codes[found] == wanted
     return EgoNets(
         codes // n,
         codes % n,
-        distance[sort],
+        distance,
         torch.stack([pair[inside], found[inside]]),
-        order[place[inside]],
+        edges.order[place[inside]],
     )
+
+
+def near(edge_index: Tensor, n: int, hops: int) -> tuple[Tensor, Tensor]:
+    """The pairs `[2, P]` of a root and a node within `hops` steps of it, and how many steps that is.
+
+    >>> near(torch.tensor([[0, 1], [1, 2]]), 3, 2)
+    (tensor([[0, 0, 0, 1, 1, 2],
+            [0, 1, 2, 1, 2, 2]]), tensor([0, 1, 2, 0, 1, 0]))
+    """
+    codes, distance = _near(_Edges(edge_index, n), hops)
+    return torch.stack([codes // n, codes % n]), distance
+
+
+class _Edges:
+    """Edges by the node that they leave; a pair (root, node) is the number root * n + node."""
+
+    def __init__(self, edge_index: Tensor, n: int) -> None:
+        self.n, self.order = n, torch.argsort(edge_index[0], stable=True)
+        self.target = edge_index[1, self.order]
+        self.degree = torch.bincount(edge_index[0], minlength=n)
+        self.first = self.degree.cumsum(0) - self.degree
+
+    def of(self, codes: Tensor) -> tuple[Tensor, Tensor]:
+        """The edges of each pair's node: the place of the pair, and the place of the edge."""
+        count = self.degree[codes % self.n]
+        pair = torch.repeat_interleave(torch.arange(len(codes), device=codes.device), count)
+        place = torch.arange(len(pair), device=codes.device) - (count.cumsum(0) - count)[pair]
+        return pair, self.first[codes[pair] % self.n] + place
+
+
+def _near(edges: _Edges, hops: int, start: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    n = edges.n
+    codes = torch.arange(n, device=edges.target.device) * (n + 1) if start is None else start
+    distance, last = torch.zeros_like(codes), codes
+    for hop in range(1, hops + 1):
+        pair, place = edges.of(last)
+        reached = torch.unique(last[pair] // n * n + edges.target[place])
+        last = reached[~torch.isin(reached, codes)]
+        codes = torch.cat([codes, last])
+        distance = torch.cat([distance, torch.full_like(last, hop)])
+    codes, sort = codes.sort()
+    return codes, distance[sort]
