@@ -66,7 +66,7 @@ def check_arrays(graph: Mapping[str, Array], where: str) -> None:
         if name in graph and (graph[name].ndim == 0 or len(graph[name]) != length):
             of = "edges" if name.startswith("edge") else "nodes"
             raise InputError(f"{where}: {name} has the shape {graph[name].shape}, and there are {length} {of}: mend it")
-    for name in ("x", "edge_attr"):
+    for name in ("x", "edge_attr", "y"):
         if name in graph and graph[name].ndim > 2:
             raise InputError(f"{where}: {name} has the shape {graph[name].shape}: give one row of numbers for each")
     for name in ("x", "edge_attr", "edge_weight", "y"):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch, Data, HeteroData
 
 from engnn.data.dataset import Dataset
 from engnn.data.own import from_frames, from_networkx, from_pyg, from_scipy
@@ -146,6 +146,10 @@ def test_a_wrong_edge_in_one_graph_of_many_is_found_where_a_batch_would_read_the
         (lambda: ring(edge_weight=torch.ones(5, 2)), ["edge_weight", "one for each edge"]),
         (lambda: ring(edge_weight=-torch.ones(5)), ["edge_weight[0] is -1", "negative"]),
         (lambda: ring(edge_weight=torch.full((5,), float("nan"))), ["edge_weight", "nan"]),
+        (lambda: None, ["pyg is a NoneType", "torch_geometric.data.Data"]),
+        (HeteroData, ["pyg is a HeteroData", "torch_geometric.data.Data"]),
+        (lambda: ring(x=[[1, 2], [1]]), ["x has rows of different lengths"]),
+        (lambda: ring(y=torch.zeros(5, 2, 2)), ["y has the shape (5, 2, 2)"]),
         (lambda: ring(y=Y[:4]), ["y has the shape (4,)", "5 nodes"]),
         (lambda: ring(y=torch.tensor([0, 1, 0, 1, -100])), ["node 4", "-100", "masks"]),
         (lambda: ring(y=torch.tensor([0.5, 1, 2, 3, float("inf")])), ["y[4] is inf"]),
@@ -192,6 +196,7 @@ def test_a_directed_multigraph_is_taken_as_undirected_and_simple_and_that_is_sai
         ([], ["holds no graphs"]),
         ([nx.path_graph(3), nx.Graph()], ["graph 1 has no nodes"]),
         ([nx.path_graph(3), 3], ["graph 1 is a int"]),
+        (None, ["networkx is a NoneType", "NetworkX graphs"]),
         (nx.Graph(), ["graph 0 has no nodes"]),
     ],
 )
@@ -303,3 +308,14 @@ def test_a_categorical_column_is_its_text() -> None:
     dataset = from_frames(FRAME, pd.DataFrame(PARTS | {"town": town, "label": list("xyxyxy")}))
     assert dataset.scheme is not None
     assert dataset.scheme["nodes"] == [{"column": "town", "kind": "category", "levels": ["", "Bonn", "Rome"]}]
+
+
+@pytest.mark.parametrize("frame", [None, [1, 2], {"source": [1], "target": [2]}, FRAME["source"]])
+def test_what_is_no_frame_is_refused(frame: Any) -> None:
+    with pytest.raises(InputError, match=r"frames, edges: it is a .*: give a pandas frame"):
+        from_frames(frame, task="link")
+
+
+def test_a_task_that_is_none_is_told_with_those_that_are() -> None:
+    with pytest.raises(InputError, match="task 'nodes' is not known; did you mean 'node'"):
+        from_pyg(ring(), task="nodes")  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from engnn.data.dataset import Dataset, Task
 from engnn.data.own import arrays
@@ -21,7 +21,7 @@ from engnn.data.own.graphml import read_graphml
 from engnn.data.own.node_link import read_node_link
 from engnn.data.own.npz import read_npz
 from engnn.data.own.table import Tables
-from engnn.errors import InputError, nearest
+from engnn.errors import InputError
 
 __all__ = ["from_frames", "from_networkx", "from_pyg", "from_scipy", "read"]
 
@@ -42,8 +42,6 @@ def read(path: Path, *, task: Task | None = None, seed: int = 0, scheme: Mapping
     `task` says what to learn where the files leave it open, and `seed` draws the split where they give none. With the
     `scheme` that was saved with a model the features are made as they were for it, and labels may be absent.
     """
-    if task is not None and task not in get_args(Task):
-        raise InputError(f"task {task!r} is not known; {nearest(task, get_args(Task))}")
     name = os.path.basename(os.path.abspath(path))  # unlike Path.resolve it follows no link
     if os.path.isdir(path):  # unlike Path.is_dir it takes any path
         tables, notes = read_folder(path)

@@ -61,7 +61,7 @@ def tables_of(graphs: Sequence[Graph], name: str, task: Task | None = None) -> T
     def graph_at(row: int) -> str:
         return f"{name}, graph {row}"
 
-    ids = [_ids(graph) for graph in whole]
+    ids = [_ids(graph, name) for graph in whole]
     of_node: list[tuple[str, Values]] = [("id", [id_ for some in ids for id_ in some])]
     of_edge: list[tuple[str, Values]] = [("source", edges[0]), ("target", edges[1])]
     of_graph: list[tuple[str, Values]] = [("graph", [str(number) for number in range(len(whole))])]
@@ -108,12 +108,12 @@ def _num_nodes(graph: Graph, where: str) -> Array:
     )
 
 
-def _ids(graph: Graph) -> list[str]:
+def _ids(graph: Graph, name: str) -> list[str]:
     count = int(graph["num_nodes"])
     if "ids" not in graph:
         return list(map(str, range(count)))
     if graph["ids"].dtype.kind not in "iuU":
-        raise InputError(f"ids are of type {graph['ids'].dtype}: give text or whole numbers")
+        raise InputError(f"{name}: ids are of type {graph['ids'].dtype}: give text or whole numbers")
     return as_texts(graph["ids"].tolist(), "id {}".format)
 
 

@@ -22,7 +22,7 @@ from engnn.data.own.nodes import Nodes, names, number_nodes
 from engnn.data.own.table import Kind, Table, Tables
 from engnn.data.splits import Fractions
 from engnn.data.undirected import undirected
-from engnn.errors import InputError
+from engnn.errors import InputError, nearest
 
 FRACTIONS: Final[dict[Task, Fractions]] = {
     "node": (0.6, 0.2, 0.2),
@@ -52,6 +52,8 @@ class Asked:
 def assemble(name: str, tables: Tables, *, task: Task | None, seed: int, scheme: Mapping[str, Any] | None) -> Dataset:
     """The dataset in these tables. With a `scheme` it is for a trained model: labels and splits may be absent."""
     check_seed(seed)
+    if task is not None and task not in LABELLED_IN:
+        raise InputError(f"task {task!r} is not known; {nearest(task, LABELLED_IN)}")
     if scheme is not None and (lacking := [key for key in KEYS if key not in scheme]):
         raise InputError(f"the model's scheme has no {lacking[0]!r}: it is damaged; save the model again")
     if scheme is not None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch_geometric.data import Batch, Data
+from torch_geometric.data.data import BaseData
 
 from engnn.data.dataset import Dataset, Task
 from engnn.data.own import arrays, attributed
 from engnn.data.own.assemble import assemble
-from engnn.data.own.table import REQUIRED, Kind, Tables, Values, as_texts, make_table
+from engnn.data.own.table import REQUIRED, Tables, Values, as_texts, make_table
 from engnn.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,11 +45,9 @@ def from_networkx(
     """
     import networkx as nx
 
-    listed = [graphs] if isinstance(graphs, nx.Graph) else list(graphs)
+    listed = _listed(graphs, nx.Graph, name, "NetworkX graphs")
     found = []
     for number, graph in enumerate(listed):
-        if not isinstance(graph, nx.Graph):
-            raise InputError(f"{name}, graph {number} is a {type(graph).__name__}: give NetworkX graphs")
         if graph.number_of_nodes() == 0:
             raise InputError(f"{name}, graph {number} has no nodes: a graph needs one at the least; take it out")
         ids = {node: node if isinstance(node, str) else str(node) for node in graph}
@@ -89,12 +88,10 @@ def from_pyg(
     """
     if isinstance(data, Batch):
         raise InputError(f"{name} is a Batch, in which a wrong edge cannot be told: give data.to_data_list()")
-    listed = [data] if isinstance(data, Data) else list(data)
+    listed = _listed(data, Data, name, "torch_geometric.data.Data")
     graphs = []
     for number, graph in enumerate(listed):
         where = f"{name}, graph {number}" if len(listed) > 1 else name
-        if not isinstance(graph, Data):
-            raise InputError(f"{where} is a {type(graph).__name__}: give torch_geometric.data.Data")
         graphs.append({key: _array(graph[key], f"{where}: {key}") for key in arrays.KEYS if graph.get(key) is not None})
         if "num_nodes" not in graph._store and "num_nodes" in graphs[-1]:
             del graphs[-1]["num_nodes"]  # PyG's guess, from the largest number in edge_index
@@ -158,18 +155,17 @@ def from_frames(
     >>> from_frames(ring, task="link").node_ids
     ('a', 'b', 'c', 'd')
     """
-    given: dict[Kind, pd.DataFrame | None] = {
-        "nodes": nodes,
-        "edges": edges,
-        "graphs": graphs,
-        "links": links,
-        "subgraphs": subgraphs,
-    }
+    import pandas as pd
+
+    given = {"nodes": nodes, "edges": edges, "graphs": graphs, "links": links, "subgraphs": subgraphs}
     tables: Tables = {}
-    for kind, frame in given.items():
-        if frame is None:
+    for kind in REQUIRED:
+        frame = given[kind]
+        if frame is None and kind != "edges":
             continue
         where = f"{name}, {kind}"
+        if not isinstance(frame, pd.DataFrame):
+            raise InputError(f"{where}: it is a {type(frame).__name__}: give a pandas frame")
         ids = {*REQUIRED[kind], "graph"}
         columns = [
             (str(column), _series(frame.iloc[:, at], f"{where}, column {column!r}", str(column) in ids))
@@ -177,6 +173,19 @@ def from_frames(
         ]
         tables[kind] = make_table(kind, where, columns, len(frame), _row_of(where))
     return assemble(name, tables, task=task, seed=seed, scheme=scheme)
+
+
+def _listed(given: Any, kind: type[Any], name: str, wanted: str) -> list[Any]:
+    """One graph or several as a list."""
+    if isinstance(given, kind):
+        return [given]
+    if not isinstance(given, Iterable) or isinstance(given, BaseData):
+        raise InputError(f"{name} is a {type(given).__name__}: give {wanted}, one or a list of them")
+    listed = list(given)
+    for number, graph in enumerate(listed):
+        if not isinstance(graph, kind):
+            raise InputError(f"{name}, graph {number} is a {type(graph).__name__}: give {wanted}")
+    return listed
 
 
 def _row_of(where: str) -> Any:
@@ -194,7 +203,10 @@ def _array(value: object, what: str) -> NDArray[Any]:
         array: NDArray[Any] = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
         return array
     if isinstance(value, (int, float, list, tuple, np.ndarray)):
-        return np.asarray(value)
+        try:
+            return np.asarray(value)
+        except ValueError as error:
+            raise InputError(f"{what} has rows of different lengths: give a tensor") from error
     raise InputError(f"{what} is a {type(value).__name__}: give a tensor")
 
 
