@@ -154,7 +154,9 @@ def test_fetch_says_which_file_to_put_where_when_it_cannot_be_had(capsys: Captur
     [
         (["info", "coar"], "engnn: 'coar' is neither a dataset nor a file or folder here; did you mean 'cora'?\n"),
         (["fetch", "coar"], "did you mean 'cora'"),
+        (["fetch", "/tmp/mine"], "/tmp/mine is a path, and only named datasets are fetched"),
         (["check", "nowhere"], "nowhere is not there"),
+        (["info", "counting", "--seed", "-1"], "seed -1 must be a whole number from 0"),
         (["info", "karate", "--task", "nodes"], "did you mean 'node'"),
         (["info", "karate", "--split", "public"], "karate has no split 'public'"),
         (["info", "karate", "--seed", "-1"], "seed -1 must be a whole number from 0"),

@@ -17,6 +17,7 @@ import engnn.data.sources
 from engnn.data import files
 from engnn.data.cache import cached
 from engnn.data.dataset import PARTS, Dataset, Task
+from engnn.data.draws import check_seed
 from engnn.data.source import File, Request, Source
 from engnn.data.splits import OFFICIAL, audit_split, split_digest, split_parts, undirected
 from engnn.errors import InputError, nearest
@@ -47,6 +48,8 @@ def open_dataset(data: str | Path, *, task: Task | None = None, split: str = "",
 
 def fetch(name: str) -> tuple[Path, ...]:
     """The raw files of a named dataset, those that are absent downloaded where they are published."""
+    if is_path(name):
+        raise InputError(f"{name} is a path, and only named datasets are fetched; check your own by 'data check'")
     source, _ = _named(name)
     return tuple(files.fetch(file) for file in source.files)
 
@@ -91,6 +94,7 @@ def describe(data: str | Path, *, task: Task | None = None, split: str = "", see
 
 
 def _open(data: str | Path, task: Task | None, split: str, seed: int, get: Get) -> Dataset:
+    check_seed(seed)
     if task is not None and task not in get_args(Task):
         raise InputError(f"task {task!r} is not known; {nearest(task, get_args(Task))}")
     if not is_path(data):
