@@ -11,7 +11,8 @@ from torch import Tensor
 from engnn import kernels
 from engnn.kernels import Adjacency, Rows, linear, neighbour_sum, ops, product, sum_channels, sum_sets
 
-WAYS = ["torch", "cpp"]
+WAYS = ["torch", "cpp", "triton"]
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 N, C, L, D, H, OUT, SETS = 23, 5, 6, 3, 11, 7, 4
 
 
@@ -19,7 +20,7 @@ N, C, L, D, H, OUT, SETS = 23, 5, 6, 3, 11, 7, 4
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """One after the other, each implementation that this machine has."""
     monkeypatch.setenv("ENGNN_KERNELS", request.param)
-    found = kernels.status()
+    found = kernels.status(DEVICE.type)
     if found.name != request.param:
         pytest.skip(f"kernels: {request.param} cannot be had here ({found.reason})")
     return str(request.param)
@@ -27,12 +28,12 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def make(*shape: int, seed: int) -> Tensor:
     values = torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-    return values.requires_grad_()
+    return values.to(DEVICE).requires_grad_()
 
 
 def owners(n: int = N, sets: int = SETS) -> Tensor:
     """The last set is empty."""
-    return torch.randint(0, sets - 1, (n,), generator=torch.Generator().manual_seed(1))
+    return torch.randint(0, sets - 1, (n,), generator=torch.Generator().manual_seed(1)).to(DEVICE)
 
 
 def shapes() -> Iterator[tuple[str, Rows]]:
@@ -78,16 +79,16 @@ def written_out(rows: Rows, ending: str) -> Tensor:
     hidden = []
     for i in range(n):
         for c in range(count):
-            row = torch.zeros(H, dtype=torch.float64) if rows.bias is None else rows.bias
+            row = torch.zeros(H, dtype=torch.float64, device=DEVICE) if rows.bias is None else rows.bias
             for part, at in zip(rows.parts, rows.columns, strict=True):
                 row = row + rows.weight[:, at : at + part.size(-1)] @ (part[i, c] if part.dim() == 3 else part[i])
             if rows.own is not None:
-                row = row + torch.cat([rows.own[i], torch.zeros(H - rows.own.size(1))])
+                row = row + torch.cat([rows.own[i], rows.own.new_zeros(H - rows.own.size(1))])
             if rows.table is not None:
                 entry = rows.table[0 if rows.entry is None else int(rows.entry[i])]
                 row = row + (entry[c] if entry.dim() == 2 else entry)
             hidden.append(row)
-    inner = torch.stack(hidden) if hidden else rows.weight.sum() * torch.zeros(0, H, dtype=torch.float64)
+    inner = torch.stack(hidden) if hidden else rows.weight.sum() * torch.zeros(0, H, dtype=torch.float64, device=DEVICE)
     inner = inner.view(n, *channels, H)
     if ending == "product":
         return inner
@@ -98,13 +99,13 @@ def written_out(rows: Rows, ending: str) -> Tensor:
         return inner @ W2.t() + (0 if "without" in ending else B2)
     if ending == "sum over channels":
         return inner.sum(1) if channels else inner
-    owner = owners(n) if ending == "sum over sets" else torch.zeros(n, dtype=torch.long)
+    owner = owners(n) if ending == "sum over sets" else torch.zeros(n, dtype=torch.long, device=DEVICE)
     sets = SETS if ending == "sum over sets" else 1
     return torch.stack([inner[owner == s].sum(0) for s in range(sets)])
 
 
 def gradients(out: Tensor, inputs: list[Tensor]) -> list[Tensor]:
-    weights = torch.linspace(-1, 2, out.numel(), dtype=torch.float64).view(out.shape)
+    weights = torch.linspace(-1, 2, out.numel(), dtype=torch.float64, device=DEVICE).view(out.shape)
     found = torch.autograd.grad(out, inputs, weights, allow_unused=True, materialize_grads=True)
     return list(found)
 
@@ -120,7 +121,8 @@ def test_values_and_gradients_are_those_of_the_formula(way: str, rows: Rows, end
 
 def graph(n: int = N, m: int = 60) -> tuple[Tensor, Tensor]:
     """Edges in no order, some of them twice; the last node has none."""
-    return torch.randint(0, n - 1, (2, m), generator=torch.Generator().manual_seed(5)).unbind(0)
+    source, target = torch.randint(0, n - 1, (2, m), generator=torch.Generator().manual_seed(5)).to(DEVICE)
+    return source, target
 
 
 @pytest.mark.parametrize("scaled", [False, True])
@@ -139,7 +141,7 @@ def test_neighbour_sum_is_the_product_with_the_adjacency_matrix(way: str, shape:
 
 
 def test_neighbour_sum_without_edges_is_zero(way: str) -> None:
-    none = torch.zeros(0, dtype=torch.long)
+    none = torch.zeros(0, dtype=torch.long, device=DEVICE)
     assert not neighbour_sum(make(3, C, L, seed=1), Adjacency.of(none, none, 3)).any()
 
 
