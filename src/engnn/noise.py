@@ -96,6 +96,23 @@ def parse(kind: str) -> tuple[str, ...]:
     return kinds
 
 
+def as_features(noise: Tensor, kind: str, num_nodes: int, noise_channels: int) -> Tensor:
+    """Noise that a user gives, `[n, C]` or for a sum of K kinds `[n, C, K]`, as `[n, C, K]`.
+
+    >>> as_features(torch.ones(3, 4), "normal", 3, 4).shape
+    torch.Size([3, 4, 1])
+    """
+    kinds = len(parse(kind))
+    shape = (num_nodes, noise_channels, kinds)
+    wanted = shape if kinds > 1 else shape[:2]
+    if tuple(noise.shape) not in (shape, wanted):
+        raise InputError(
+            f"noise has shape {list(noise.shape)}, but this model takes {list(wanted)}: {num_nodes} nodes, "
+            f"noise_channels={noise_channels}, one feature for each kind in {kind!r}"
+        )
+    return noise.reshape(shape)
+
+
 def scales(kind: str, noise_channels: int) -> list[float]:
     """What brings each kind in a sum of kinds to mean square 1: rows of a frame, and marks, have length 1 over C.
 

@@ -104,6 +104,20 @@ class Targets(NamedTuple):
     graph: Tensor
 
 
+def count_nodes(edge_index: Tensor, num_nodes: int | None, *rows: object) -> int:
+    """How many nodes there are: as many as rows of the first tensor given, else as was said, else as the edges name.
+
+    >>> count_nodes(torch.tensor([[0], [3]]), None), count_nodes(torch.tensor([[0], [3]]), None, None, torch.ones(9, 1))
+    (4, 9)
+    """
+    for known in rows:
+        if isinstance(known, Tensor):
+            return known.size(0)
+    if num_nodes is not None:
+        return num_nodes
+    return 1 + int(edge_index.max()) if edge_index.numel() else 0
+
+
 def as_targets(level: Level, targets: Any, batch: Tensor) -> Targets | None:
     """What a user gives as targets, as sets of nodes; see `ENGNN.forward` for what each level takes."""
     if level == "graph":

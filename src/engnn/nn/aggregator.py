@@ -59,9 +59,8 @@ class EquivariantAggregator(Module):
         x0 = (self.phi(*z1), x)  # X⁰ = φ(Z¹) ‖ X
         x1 = Shared(self.varphi(*x0, sets=sets), sets)  # X¹ = ϕ(X⁰)
         # g and h begin with Linears of the same X¹ ‖ X⁰: one product
-        g1, h1 = together([(self.g.lin1.weight, self.g.lin1.bias), self.h.of_x], (x1, *x0)).tensor_split(
-            [len(self.g.lin1.weight)], -1
-        )
+        both = together([(self.g.lin1.weight, self.g.lin1.bias), self.h.of_x], (x1, *x0))
+        g1, h1 = both.tensor_split([len(self.g.lin1.weight)], -1)
         x2: Tensor = self.g.lin2(activation(g1))  # X² = g(X¹ ‖ X⁰)
         z2: Tensor = self.h(h1, z1)  # Z² = h(X¹ ‖ X⁰ ‖ Z¹)
         return x2, z2

@@ -26,8 +26,7 @@ class DeepSet(Module):
     ψ is this one, for the nodes of a graph and each channel by itself: :math:`\psi(Z_{:,:,k})` from `Z [n, C, L]`.
 
     >>> import torch
-    >>> two = DeepSet([3], 8, 5)(torch.randn(6, 3), sets=Sets.of(torch.tensor([0, 0, 1, 1, 1, 1]), 2))
-    >>> two.shape
+    >>> DeepSet([3], 8, 5)(torch.randn(6, 3), sets=Sets.of(torch.tensor([0, 0, 1, 1, 1, 1]), 2)).shape
     torch.Size([2, 5])
     """
 
@@ -62,14 +61,9 @@ class NodeEncoding(Module):
         self.lin1 = SplitLinear(noise_in, hidden_channels)
         self.mlp2 = MLP([hidden_channels], out_channels, out_channels)
 
-    def forward(self, *z1: Part) -> Pending:
-        total = kernels.sum_channels(rows(z1, self.lin1.weight, self.lin1.bias))
-        return self.mlp2.pending(total * channels(z1) ** -0.5)
-
-
-def channels(z1: Sequence[Part]) -> int:
-    """C."""
-    return next(part.size(1) for part in z1 if isinstance(part, Tensor))
+    def forward(self, z: Tensor, *more: Part) -> Pending:
+        total = kernels.sum_channels(rows((z, *more), self.lin1.weight, self.lin1.bias))
+        return self.mlp2.pending(total * z.size(1) ** -0.5)
 
 
 class NoiseUpdate(Module):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -16,14 +15,10 @@ from engnn.nn.deep_set import PERMUTATION
 from engnn.nn.linear import Module, SplitLinear
 from engnn.nn.orthogonal import ORTHOGONAL
 from engnn.nn.readout import SubsetReadout
-from engnn.sets import Level, Neighbours, Sets, as_targets
+from engnn.sets import Level, Neighbours, Sets, as_targets, count_nodes
 
 SYMMETRIES = {"permutation": PERMUTATION, "orthogonal": ORTHOGONAL, "none": PERMUTATION}
-PROBABILITIES: dict[str, Callable[[Tensor], Tensor]] = {
-    "value": lambda out: out,
-    "class": lambda out: out.softmax(-1),
-    "binary": torch.sigmoid,
-}
+PROBABILITIES: dict[str, Any] = {"value": torch.clone, "class": partial(torch.softmax, dim=-1), "binary": torch.sigmoid}
 
 
 class Prediction(NamedTuple):
@@ -41,8 +36,7 @@ class ENGNN(Module):
 
     Args:
         in_channels: width of the node features; 0 where there are none (`x=None`).
-        hidden_channels, out_channels: d, and the width of the answer.
-        num_layers: how many message-passing layers.
+        hidden_channels, out_channels, num_layers: d, the width of the answer, and how many layers pass messages.
         noise_channels, noise_dim: C and L.
         noise: kind of noise, see `engnn.noise.sample`; each is brought to mean square 1.
         symmetry: `permutation` of the noise channels (the paper), `orthogonal`, or `none` (noise as plain features).
@@ -96,10 +90,9 @@ class ENGNN(Module):
         d = hidden_channels
         layer = partial(ENConv, d, d, noise_dim, noise_dim, edge_dim=edge_dim, noise_messages=noise_messages)
         self.convs = nn.ModuleList(layer(degree=degree, typical=typical, symmetry=group) for _ in range(num_layers))
-        whole = level == "graph"
-        self.readout = SubsetReadout(d, d, out_channels, noise_dim, whole=whole, typical=typical, symmetry=group)
-        self.dropout = nn.Dropout(dropout)
-        self.recompute = recompute
+        pools = partial(SubsetReadout, d, d, out_channels, noise_dim, typical=typical, symmetry=group)
+        self.readout = pools(whole=level == "graph")
+        self.dropout, self.recompute = nn.Dropout(dropout), recompute
 
     def forward(
         self,
@@ -129,7 +122,10 @@ class ENGNN(Module):
                 without an edge or a node).
             graph_id: `[size]`, what the graphs are called, so that a seed gives a graph the same noise in every batch.
         """
-        n = self._count_nodes(x, edge_index, batch, noise, num_nodes)
+        if (0 if x is None else x.size(-1)) != self.in_channels:
+            given = "no x was given" if x is None else f"x has {x.size(-1)} columns"
+            raise ValueError(f"in_channels={self.in_channels}, but {given}; make the two agree (0 and x=None: none)")
+        n = count_nodes(edge_index, num_nodes, x, batch, noise)
         features = self.lin_x.weight.new_zeros(n, 0) if x is None else self.dropout(x)
         noise = self._noise(noise, n, batch, graph_id)
         graphs, neighbours = Sets.given(batch, size, features), Neighbours.from_edges(edge_index, n)
@@ -139,22 +135,17 @@ class ENGNN(Module):
         else:
             x, z = self.lin_x(features, features[:, :0]), self.lin_z(noise)  # X⁽⁰⁾, Z⁽⁰⁾
         for norm, conv in zip(self.norms, self.convs, strict=False):
-            dx, dz = self._layer(conv, norm(x), z, neighbours, edge_attr, graphs)
+            layer = partial(checkpoint, conv, use_reentrant=False) if self.recompute and self.training else conv
+            dx, dz = layer(norm(x), z, neighbours, edge_attr, graphs)
             x, z = x + self.dropout(dx), z + dz
         out: Tensor = self.readout(self.norms[-1](x), z, graphs, as_targets(self.level, targets, graphs.owner))
-        return out
-
-    def _layer(self, conv: nn.Module, *given: Any) -> tuple[Tensor, Tensor]:
-        again = self.recompute and self.training
-        out: tuple[Tensor, Tensor] = checkpoint(conv, *given, use_reentrant=False) if again else conv(*given)
         return out
 
     @torch.no_grad()
     def predict(self, data: Any, *, draws: int = 8, seed: int = 0) -> Prediction:
         """The mean and the spread of the answers over `draws` draws of the noise; probabilities, where there are any.
 
-        `data` is a PyG `Data` or `Batch`: `x`, `edge_index`, `edge_attr`, `batch`, `targets` (for links
-        `edge_label_index` serves too) and `graph_id` are used, where they are there.
+        Of `data`, a PyG `Data` or `Batch`, `targets` (of links `edge_label_index` too) and `graph_id` are used, if any.
         """
         given = {name: getattr(data, name, None) for name in ("edge_attr", "batch", "targets", "graph_id")}
         if given["targets"] is None and self.level == "link":
@@ -187,26 +178,10 @@ class ENGNN(Module):
 
     def _noise(self, noise: Tensor | int | None, n: int, batch: Tensor | None, graph_id: Tensor | None) -> Tensor:
         """The noise `[n, C, K]` that was given or asked for, brought to mean square 1."""
-        shape = (n, self.noise_channels, self.kinds)
         if self.variant == "mpnn":
-            return self.lin_x.weight.new_zeros(shape)
+            return self.lin_x.weight.new_zeros(n, self.noise_channels, self.kinds)
         if not isinstance(noise, Tensor):
             seed = torch.randint(2**62, ()) if noise is None else noise
             noise = self.sample_noise(n, seed=seed, batch=batch, graph_id=graph_id)
-        if noise.shape not in (shape, shape[: 2 + (self.kinds > 1)]):
-            raise ValueError(
-                f"noise has shape {list(noise.shape)}, but this model takes {list(shape[: 2 + (self.kinds > 1)])}: "
-                f"{n} nodes, noise_channels={self.noise_channels}, one feature for each kind in {self.noise!r}"
-            )
-        return noise.reshape(shape) * noise.new_tensor(noises.scales(self.noise, self.noise_channels))
-
-    def _count_nodes(
-        self, x: Tensor | None, edge_index: Tensor, batch: Tensor | None, noise: Tensor | int | None, n: int | None
-    ) -> int:
-        if (0 if x is None else x.size(-1)) != self.in_channels:
-            given = "no x was given" if x is None else f"x has {x.size(-1)} columns"
-            raise ValueError(f"in_channels={self.in_channels}, but {given}; make the two agree (0 and x=None: none)")
-        for known in (x, batch, noise):
-            if isinstance(known, Tensor):
-                return known.size(0)
-        return n if n is not None else 1 + int(edge_index.max()) if edge_index.numel() else 0
+        noise = noises.as_features(noise, self.noise, n, self.noise_channels)
+        return noise * noise.new_tensor(noises.scales(self.noise, self.noise_channels))

@@ -1,9 +1,8 @@
 """The larger group: ψ, φ and h equivariant to every rotation and reflection of the noise channels, and not linear.
 
 A node's z is then L vectors of R^C, and only three things may be done to them: mix them linearly with one another (no
-bias), multiply them by invariant numbers, and take their inner products over channels, which are invariant. The
-products feed the invariant stream, and the invariant stream gates the vectors: this is where it is nonlinear. The cost
-is that of the permutation layers: the same matrix products on the same shapes.
+bias), multiply them by invariant numbers, and take their inner products over channels, which are invariant. These feed
+the invariant stream, which gates the vectors: this is where it is nonlinear. It costs what the permutation layers cost.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from engnn.nn.deep_set import Symmetry, channels
+from engnn.nn.deep_set import Symmetry
 from engnn.nn.linear import MLP, Module, SplitLinear, activation
 from engnn.parts import Affine, Part, Pending, together
 from engnn.sets import Sets
@@ -41,9 +40,9 @@ class InnerProducts(Module):
         self.lin_v = SplitLinear(noise_in, hidden_channels, bias=False)
         self.mlp = MLP([hidden_channels], out_channels, out_channels)
 
-    def forward(self, *z1: Part) -> Pending:
-        u, v = together([(self.lin_u.weight, None), (self.lin_v.weight, None)], z1).chunk(2, -1)
-        return self.mlp.pending((u * v).sum(1) * channels(z1) ** -0.5)
+    def forward(self, z: Tensor, *more: Part) -> Pending:
+        u, v = together([(self.lin_u.weight, None), (self.lin_v.weight, None)], (z, *more)).chunk(2, -1)
+        return self.mlp.pending((u * v).sum(1) * z.size(1) ** -0.5)
 
 
 class GatedUpdate(Module):

@@ -38,8 +38,7 @@ class SubsetReadout(Module):
     `whole=True` is for U = V, the paper's pooling layer, where the second line would say the first again.
 
     Args:
-        in_channels, hidden_channels, out_channels: widths of x, inside, and of the answer.
-        noise_dim: L, the width of z.
+        in_channels, hidden_channels, out_channels, noise_dim: widths of x, inside, of the answer, and L of z.
         whole: whether every target is a whole graph.
         typical: a typical number of nodes of a graph, τ of the sums over V (sums over U are means and sizes).
         symmetry: what the noise channels may undergo, `PERMUTATION` or `ORTHOGONAL`.
