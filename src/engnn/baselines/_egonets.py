@@ -54,6 +54,18 @@ def near(edge_index: Tensor, n: int, hops: int) -> tuple[Tensor, Tensor]:
     return torch.stack([codes // n, codes % n]), distance
 
 
+def two_steps(edge_index: Tensor, n: int) -> Tensor:
+    """All walks of two edges, each as the number first * n + last.
+
+    >>> two_steps(torch.tensor([[0, 1, 1], [1, 0, 2]]), 3).tolist()
+    [0, 2, 4]
+    """
+    edges = _Edges(edge_index, n)
+    codes = edge_index[0] * n + edge_index[1]
+    pair, place = edges.of(codes)
+    return codes[pair] // n * n + edges.target[place]
+
+
 class _Edges:
     """Edges by the node that they leave; a pair (root, node) is the number root * n + node."""
 

@@ -7,7 +7,7 @@ edges of the other, so many at once that memory stays bounded, whatever the grap
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -64,25 +64,38 @@ def common(edge_index: Tensor, n: int, pairs: Tensor, weight: Callable[[Tensor],
     """
     both = torch.cat([edge_index, edge_index.flip(0)], dim=1)
     codes = torch.unique((both[0] * n + both[1])[both[0] != both[1]])
-    neighbours = codes % n
-    degrees = torch.bincount(codes // n, minlength=n)
-    first = degrees.cumsum(0) - degrees
-    weights = weight(degrees.double())
-    swap = degrees[pairs[0]] > degrees[pairs[1]]
-    few, many = torch.where(swap, pairs[1], pairs[0]), torch.where(swap, pairs[0], pairs[1])
+    weights = weight(torch.bincount(codes // n, minlength=n).double())
     score = torch.zeros(pairs.size(1), dtype=torch.double, device=pairs.device)
-    ends = degrees[few].cumsum(0)
+    for row, one, _ in shared(codes, n, pairs):
+        score.index_add_(0, row, weights[codes[one] % n])
+    return score
+
+
+def shared(codes: Tensor, n: int, pairs: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """The columns in which both rows of a pair have an entry, in a sparse matrix.
+
+    Its entries are sorted numbers, row * n + column. In parts: the place of the pair, and those of the two entries.
+
+    >>> [(row, one, other)] = shared(torch.tensor([1, 4, 7]), 3, torch.tensor([[0, 0], [1, 2]]))
+    >>> row, one, other
+    (tensor([0, 1]), tensor([0, 0]), tensor([1, 2]))
+    """
+    columns = codes % n
+    counts = torch.bincount(codes // n, minlength=n)
+    first = counts.cumsum(0) - counts
+    swap = counts[pairs[0]] > counts[pairs[1]]
+    few, many = torch.where(swap, pairs[1], pairs[0]), torch.where(swap, pairs[0], pairs[1])
+    ends = counts[few].cumsum(0)
     begun = 0
     while begun < len(few):
         done = int(ends[begun - 1]) if begun else 0
         stop = max(begun + 1, int(torch.searchsorted(ends, done + AT_ONCE, right=True)))
-        counts = degrees[few[begun:stop]]
-        row = torch.repeat_interleave(torch.arange(begun, stop, device=pairs.device), counts)
-        step = torch.arange(len(row), device=pairs.device) - (counts.cumsum(0) - counts).repeat_interleave(counts)
-        between = neighbours[first[few[row]] + step]
-        wanted = many[row] * n + between
-        place = torch.searchsorted(codes, wanted).clamp(max=max(0, len(codes) - 1))
-        found = codes[place] == wanted
-        score.index_add_(0, row[found], weights[between[found]])
+        count = counts[few[begun:stop]]
+        row = torch.repeat_interleave(torch.arange(begun, stop, device=pairs.device), count)
+        step = torch.arange(len(row), device=pairs.device) - (count.cumsum(0) - count).repeat_interleave(count)
+        one = first[few[row]] + step
+        wanted = many[row] * n + columns[one]
+        other = torch.searchsorted(codes, wanted).clamp(max=max(0, len(codes) - 1))
+        found = codes[other] == wanted
+        yield row[found], one[found], other[found]
         begun = stop
-    return score
