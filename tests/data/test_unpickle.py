@@ -420,6 +420,14 @@ def test_arrays_saved_by_torch_are_read_as_the_benchmarks_need(tmp_path: Path, n
 
 
 @pytest.mark.parametrize("new", [True, False])
+@pytest.mark.parametrize("value", [0, -1])  # whose bytes are one and two in a pickle's text
+def test_a_file_that_is_one_large_array_is_read(tmp_path: Path, new: bool, value: int) -> None:
+    array = np.full((1000, 300), value)
+    torch.save({"target_node_neg": array}, tmp_path / "a.pt", _use_new_zipfile_serialization=new)
+    assert equal(load_torch(tmp_path / "a.pt"), {"target_node_neg": array})
+
+
+@pytest.mark.parametrize("new", [True, False])
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name != "tuple as a key"])
 def test_whatever_is_more_than_data_in_a_torch_file_is_refused_and_nothing_runs(
     name: str, new: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -126,7 +126,7 @@ def _load_zip(data: bytes) -> object:
 
 
 def _load_members(archive: zipfile.ZipFile, size: int) -> object:
-    budget = _Budget(2 * size)
+    budget = _Budget(3 * size)  # once more than of a plain pickle, since the pickle is itself taken out of the file
     names = [name for name in archive.namelist() if name.count("/") == 1 and name.endswith("/data.pkl")]
     if len(names) != 1:
         raise _Refused("it is not a file of torch.save: there is no single data.pkl in it")
