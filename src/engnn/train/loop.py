@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -44,6 +44,31 @@ class Progress:
     history: list[Row] = field(default_factory=list)
 
 
+class Told(NamedTuple):
+    """What a step tells of itself (its loss, answers, whether to stop, the gradient's norm), and which it was."""
+
+    numbers: Tensor
+    ready: torch.cuda.Event | None
+    batch: Batch
+    step: int
+    place: str
+
+    @classmethod
+    def of(cls, numbers: Tensor, batch: Batch, now: Progress, batches: int) -> Told:
+        place = f"step {now.step + 1} (epoch {now.epoch + 1}, batch {now.batch + 1} of {batches}"
+        ready = torch.cuda.Event() if numbers.is_cuda else None  # type: ignore[no-untyped-call]
+        numbers = numbers.to("cpu", non_blocking=True)
+        if ready is not None:
+            ready.record()
+        return cls(numbers, ready, batch, now.step, place)
+
+    def read(self) -> list[float]:
+        if self.ready is not None:
+            self.ready.synchronize()
+        found: list[float] = self.numbers.tolist()
+        return found
+
+
 class Watch(Protocol):
     """Who wants to know how a run goes."""
 
@@ -70,6 +95,8 @@ class Training:
         )
         self.best: dict[str, Tensor] = {}
         self.now = Progress()
+        self.told: list[Told] = []
+        self.loss = math.nan  # of the last step that was read
         self.batches = self.new_epoch()
         self.valid = task.part("valid", config.train.batch_size, share=self.processes.share)
 
@@ -117,6 +144,7 @@ class Training:
         def checkpoint() -> None:
             nonlocal saved_at, saved_step
             now.seconds = time.monotonic() - began
+            self.read()
             self._check_weights()
             save()
             saved_at, saved_step = time.monotonic(), now.step
@@ -153,25 +181,38 @@ class Training:
             group["lr"] = rate
         batch = self.batches[now.batch]
         self.optimizer.zero_grad()
-        total, count = self._loss(self.run, batch)
+        total, count = self._loss(self.run, batch, now.step)
         numbers = share.sum(torch.stack([total.detach().double(), count.double(), count.new_tensor(float(stopping))]))
         (total / numbers[1].clamp(min=1)).backward()  # type: ignore[no-untyped-call]
         share.sum_gradients(self.parameters)
-        grads = [one.grad for one in self.parameters if one.grad is not None]
-        norm = torch.cat([grad.flatten() for grad in grads]).norm()
-        loss, answers, stop, size = torch.cat([numbers, norm.double()[None]]).tolist()
-        if not (math.isfinite(loss) and math.isfinite(size)):
-            raise finite.NotFinite(self._diagnosis(batch, loss))
-        if 0 < train.clip < size:
-            torch._foreach_mul_(grads, train.clip / size)
+        norm = torch.cat([one.grad.flatten() for one in self.parameters if one.grad is not None]).norm()
+        numbers = torch.cat([numbers, norm.double()[None]])
+        # the optimiser divides by the one, and under the other leaves the weights as they are
+        self.optimizer.grad_scale = (norm / train.clip).clamp(min=1) if train.clip else None  # type: ignore[attr-defined]
+        self.optimizer.found_inf = (~numbers.isfinite().all()).float()  # type: ignore[attr-defined]
         self.optimizer.step()
         if self.average is not None:
             _follow(self.average, self.model, train.average)
+        self.told.append(Told.of(numbers, batch, now, len(self.batches)))
         now.step += 1
         now.batch += 1
-        now.loss += loss
-        now.answers += int(answers)
-        return loss / max(answers, 1), stop > 0
+        return self.read(behind=self.task.device.type == "cuda" and not share.several)
+
+    def read(self, *, behind: bool = False) -> tuple[float, bool]:
+        """Take in what steps have told, and stop where it is not finite: the last loss, and whether to stop.
+
+        A CUDA device is left one step `behind`, so that it never waits for the next step to be prepared.
+        """
+        now, stop = self.now, False
+        while len(self.told) > (behind and math.isfinite(self.loss)):
+            told = self.told.pop(0)
+            total, answers, stopping, size = told.read()
+            if not (math.isfinite(total) and math.isfinite(size)):
+                raise finite.NotFinite(self._diagnosis(told, total))
+            now.loss += total
+            now.answers += int(answers)
+            self.loss, stop = total / max(answers, 1), stop or stopping > 0
+        return self.loss, stop
 
     def rate(self) -> float:
         """The learning rate of the coming step: a linear rise, then a cosine down to 0."""
@@ -186,18 +227,19 @@ class Training:
         train = self.config.train
         return self.task.epoch(self.now.epoch, train.batch_size, seed=self.config.seed, share=self.processes.share)
 
-    def _loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _loss(self, model: nn.Module, batch: Batch, step: int) -> tuple[Tensor, Tensor]:
         """The sum of the losses of a batch's known answers, and their number."""
         if batch.y is None or not len(batch.rows):  # this process has no share in the batch
             nothing = torch.stack([one.sum() for one in self.parameters]).sum() * 0
             return nothing, nothing.detach()
-        train, seed, number = self.config.train, self.config.seed, self.now.step
-        reseed(word(seed, STEP + number), self.task.device)
+        train, seed = self.config.train, self.config.seed
+        reseed(word(seed, STEP + step), self.task.device)
         with torch.autocast(self.task.device.type, torch.bfloat16, enabled=train.precision == "bfloat16"):
-            out = answer(model, batch, seed=seed, draw=number)
+            out = answer(model, batch, seed=seed, draw=step)
         return self.task.answer.loss(out, batch.y)
 
     def _finish_epoch(self, check: Callable[[], None]) -> Row:
+        self.read()
         now, train = self.now, self.config.train
         valid = None
         last = now.epoch + 1 == train.epochs
@@ -239,15 +281,12 @@ class Training:
                     f"{self._mend()}"
                 )
 
-    def _diagnosis(self, batch: Batch, loss: float) -> str:
-        now = self.now
+    def _diagnosis(self, told: Told, loss: float) -> str:
+        batch = told.batch
         graphs = batch.inputs.graph_id[:5].tolist()
         more = ", …" * (batch.inputs.size > len(graphs))
-        where = (
-            f"step {now.step + 1} (epoch {now.epoch + 1}, batch {now.batch + 1} of {len(self.batches)}, "
-            f"graph(s) {', '.join(map(str, graphs))}{more})"
-        )
-        layer = finite.first_layer(self.model, lambda: self._loss(self.model, batch))
+        where = f"{told.place}, graph(s) {', '.join(map(str, graphs))}{more})"
+        layer = finite.first_layer(self.model, lambda: self._loss(self.model, batch, told.step))
         if layer is not None:
             what = f"the loss is {loss}, and the first layer whose output is not finite is {layer}"
         elif not math.isfinite(loss):
