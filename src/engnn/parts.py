@@ -71,6 +71,16 @@ def together(linears: Sequence[Affine], parts: Sequence[Part], own: Tensor | Non
     return kernels.product(rows(parts, torch.cat(weights), bias, own))
 
 
+def apart(values: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """The first columns and the others, each by itself, so that keeping one does not keep both.
+
+    >>> [part.shape[1] for part in apart(torch.ones(4, 5), 2)]
+    [2, 3]
+    """
+    first, others = torch.tensor_split(values, [width], dim=-1)
+    return first.contiguous(), others.contiguous()
+
+
 def _width(part: Part) -> int:
     if isinstance(part, Pending):
         return part.lin.out_features

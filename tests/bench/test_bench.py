@@ -25,6 +25,7 @@ def test_steps_are_taken_in_turn_and_the_first_turn_does_not_count() -> None:
     assert called == ["a", "b"] * 3
     assert times["a"].repetitions == 2
     assert 0 <= times["b"].best <= times["b"].median
+    assert 0 <= times["b"].processor_best <= times["b"].processor_median
 
 
 def test_saved_bytes_counts_what_is_kept_twice_once() -> None:

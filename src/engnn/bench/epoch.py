@@ -65,12 +65,12 @@ def run(repetitions: int, batches: int = 0) -> dict[str, Any]:
         batch = every[number]
         steps: dict[str, Step] = {name: partial(do, batch) for name, do in train.items()}
         for name, taken in interleaved(steps, repetitions).items():
-            seconds[name] += taken.best
+            seconds[name] += taken.processor_best
     first = every[0]
     rows = [
         {
             "model": name,
-            "epoch_seconds": seconds[name] * len(every) / count,
+            "epoch_processor_seconds": seconds[name] * len(every) / count,
             "times_bare": seconds[name] / seconds["bare"],
             "peak_bytes": peak_bytes(partial(train[name], first)),
             "parameters": sum(one.numel() for one in models[name].parameters()),
@@ -100,5 +100,5 @@ def table(result: dict[str, Any]) -> Iterable[list[str]]:
     yield ["model", "epoch s", "× bare", "peak MB", "parameters"]
     for row in result["rows"]:
         peak = "-" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 1e6:.0f}"
-        numbers = [f"{row['epoch_seconds']:.1f}", f"{row['times_bare']:.2f}", peak, f"{row['parameters']:,}"]
+        numbers = [f"{row['epoch_processor_seconds']:.1f}", f"{row['times_bare']:.2f}", peak, f"{row['parameters']:,}"]
         yield [row["model"], *numbers]

@@ -1,8 +1,8 @@
 """How time and memory are measured, and on what machine.
 
 Things to be compared are run in turn, again and again, so that whatever else the machine does falls on all of them; the
-best and the median of each are kept. Ratios within one such run can be trusted, seconds only as far as the machine was
-quiet.
+best and the median of each are kept. Beside seconds of the clock stand seconds of the processor, in which what other
+programs take is not counted: ratios are of the best of these, within one run.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ Step = Callable[[], object]
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one thing, of so many repetitions."""
+    """Seconds of one thing, of so many repetitions: of the clock, and of the processor (by all threads together)."""
 
     best: float
     median: float
+    processor_best: float
+    processor_median: float
     repetitions: int
 
 
@@ -43,15 +45,21 @@ def interleaved(steps: Mapping[str, Step], repetitions: int) -> dict[str, Timing
     >>> interleaved({"nothing": lambda: None}, 3)["nothing"].repetitions
     3
     """
-    taken: dict[str, list[float]] = {name: [] for name in steps}
+    clock: dict[str, list[float]] = {name: [] for name in steps}
+    processor: dict[str, list[float]] = {name: [] for name in steps}
     for turn in range(repetitions + 1):
         for name, step in steps.items():
-            start = time.perf_counter()
+            start, began = time.perf_counter(), time.process_time()
             step()
             if turn:
-                taken[name].append(time.perf_counter() - start)
+                processor[name].append(time.process_time() - began)
+                clock[name].append(time.perf_counter() - start)
         say(f"turn {turn} of {repetitions}")
-    return {name: Timing(min(all_), statistics.median(all_), repetitions) for name, all_ in taken.items()}
+    return {name: Timing(*_ends(clock[name]), *_ends(processor[name]), repetitions) for name in steps}
+
+
+def _ends(seconds: list[float]) -> tuple[float, float]:
+    return min(seconds), statistics.median(seconds)
 
 
 def saved_bytes(forward: Step) -> int:

@@ -51,8 +51,10 @@ def _choose(device: str, wanted: str) -> Choice:
     if device == "cpu" and wanted in ("auto", "cpp"):
         found = cpu.library()
         choice = Choice("torch", found) if isinstance(found, str) else Choice("cpp", found._name)
-    elif wanted == "triton" or device == "cuda":
+    elif wanted == "triton":
         choice = _triton(device)
+    elif wanted == "auto":
+        choice = Choice("off", "plain torch is the faster there; ENGNN_KERNELS=triton keeps less in memory")
     LOG.log(
         logging.WARNING if wanted != "auto" and choice.name != wanted else logging.INFO,
         "kernels on %s: %s (%s)",

@@ -159,7 +159,8 @@ def _run(
     call = [parts[0].size(0), parts[0].shape[1:-1].numel(), hidden, width, active, out, len(parts), ending, num]
     call += [torch.get_num_threads(), 0 if own is None else own.size(1)]
     call += [0, 0] if table is None else [table.size(0), table.dim() == 3]
-    call += [_at(tensor, dtype, keep) for tensor in (*inputs, *outputs)]
+    added = inputs[3:6] if direction == "forward" or ending != Ending.PRODUCT else [None] * 3  # no need to add it again
+    call += [_at(tensor, dtype, keep) for tensor in (*inputs[:3], *added, *inputs[6:], *outputs)]
     call += [*columns, *missing, *(part.size(-1) for part in parts), *missing]
     call += [
         *(_at(part, dtype, keep) for part in parts),

@@ -150,7 +150,10 @@ class Rows(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, columns: Sequence[int], num: int, ending: int, *tensors: Any) -> Tensor:
         ctx.columns, ctx.ending = columns, ending
-        ctx.save_for_backward(*tensors)
+        kept = list(tensors)
+        if ending == Ending.PRODUCT:  # what was only added: its shape is enough
+            kept[1:4] = [None if one is None else one.new_zeros(()).expand(one.shape) for one in tensors[1:4]]
+        ctx.save_for_backward(*kept)
         out: Tensor = rows(tensors[8:], columns, *tensors[:8], num, ending)
         return out
 

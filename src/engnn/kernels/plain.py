@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-CHUNK = 1 << 19  # hidden values at a time: about what a core's cache holds
+CHUNK = 1 << 19  # hidden values at a time: about what a core's cache holds; a GPU is given more to do at once
+GPU = 64
 
 
 class Ending(IntEnum):
@@ -178,7 +179,8 @@ def neighbour_sum(
 
 def _chunks(parts: Sequence[Tensor], width: int) -> Iterator[slice]:
     n = parts[0].size(0)
-    step = max(1, CHUNK // max(1, parts[0].shape[1:-1].numel() * width))
+    some = CHUNK if parts[0].device.type == "cpu" else GPU * CHUNK
+    step = max(1, some // max(1, parts[0].shape[1:-1].numel() * width))
     return (slice(start, start + step) for start in range(0, max(n, 1), step))
 
 

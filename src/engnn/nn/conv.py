@@ -7,7 +7,7 @@ from torch import Tensor
 from engnn import kernels
 from engnn.nn.deep_set import PERMUTATION, DeepSet, Symmetry
 from engnn.nn.linear import MLP, Module, SplitLinear, activation
-from engnn.parts import Part, together
+from engnn.parts import Part, apart, rows, together
 from engnn.sets import Neighbours, Sets, Shared
 
 
@@ -89,14 +89,14 @@ class ENConv(Module):
         # ϕ, g and h begin with Linears of the same x⁰, then g and h with Linears of the same x¹: one product each
         (h_x, h_bias), hidden = self.h.of_x, len(self.g.lin1.weight)
         x0_linears = [(self.varphi.lin1.weight, self.varphi.lin1.bias), (self.g.lin1.of(1), self.g.lin1.bias)]
-        node, own = together([*x0_linears, (h_x[:, hidden:], h_bias)], x0).tensor_split([hidden], -1)
+        node, own = apart(together([*x0_linears, (h_x[:, hidden:], h_bias)], x0), hidden)
         if edge_attr is None or self.lin_edge is None:
             messages = neighbours.sum(activation(node))  # Σ_{j ∈ N(i)} MLP₁(x⁰_j ‖ e_ij), the inside of ϕ
         else:
             edges = kernels.Rows([edge_attr], [0], self.lin_edge.weight, table=node, entry=neighbours.source)
             messages = kernels.sum_sets(edges, neighbours.of.owner, neighbours.of.num)
         x1 = self.varphi.after(messages, neighbours.of)  # x¹ = ϕ({x⁰_j ‖ e_ij})
-        g1, h1 = together([(self.g.lin1.of(0, 1), None), (h_x[:, :hidden], None)], [x1], own).tensor_split([hidden], -1)
-        x2 = together([(self.g.lin2.weight, self.g.lin2.bias)], [activation(g1)])  # x² = g(x¹ ‖ x⁰)
+        g1, h1 = apart(together([(self.g.lin1.of(0, 1), None), (h_x[:, :hidden], None)], [x1], own), hidden)
+        x2 = kernels.product(rows([activation(g1)], self.g.lin2.weight, self.g.lin2.bias))  # x² = g(x¹ ‖ x⁰)
         z2: Tensor = self.h(h1, z1)  # Z² = h(x¹ ‖ x⁰ ‖ Z¹)
         return x2, z2
