@@ -114,9 +114,13 @@ class EquivariantNoise(Module):
         if batch is not None and self.takes_batch:
             kwargs["batch"] = batch
         x1 = self.conv(x, edge_index, *args, **kwargs)  # x¹ = conv(x, …)
-        self._check_output(x1, x, z_source, z_target)
-        graphs = Sets.given(batch, batch_size, z_target)
+        return self.beside(x1, z_source, z_target, edge_index, Sets.given(batch, batch_size, z_target))
 
+    def beside(
+        self, x1: Tensor, z_source: Tensor, z_target: Tensor, edge_index: Tensor, graphs: Sets
+    ) -> tuple[Tensor, Tensor]:
+        """x² and Z², x¹ being what the convolution has said."""
+        self._check_output(x1, z_target)
         psi = Shared(self.psi(z_target, sets=graphs), graphs)
         z1: tuple[Part, ...] = (z_target, psi)  # Z¹ = Z ‖ Σ_j Z_j ‖ ψ(Z)
         if self.noise_messages:
@@ -165,7 +169,7 @@ class EquivariantNoise(Module):
             )
         return z
 
-    def _check_output(self, x1: Any, x: Any, z_source: Tensor, z_target: Tensor) -> None:
+    def _check_output(self, x1: Any, z: Tensor) -> None:
         conv = type(self.conv).__name__
         if not isinstance(x1, Tensor):
             raise InputError(f"{conv} returned a {type(x1).__name__}: let it return x alone, without attention weights")
@@ -174,9 +178,8 @@ class EquivariantNoise(Module):
                 f"{conv} returned x of shape {list(x1.shape)}, but {self.out_channels} columns were expected: "
                 f"pass out_channels={x1.size(-1)}"
             )
-        sources = x[0] if isinstance(x, tuple) else x
-        if (len(sources), len(x1)) != (len(z_source), len(z_target)):
+        if len(x1) != len(z):
             raise InputError(
-                f"x has {len(sources)} nodes and {conv} returned {len(x1)}, but z has {len(z_source)} and "
-                f"{len(z_target)}: give noise for the same nodes, as a pair (sources, targets) where x is one"
+                f"{conv} returned {len(x1)} nodes, but z has {len(z)}: give noise for the same nodes, "
+                "as a pair (sources, targets) where x is one"
             )

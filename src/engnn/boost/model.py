@@ -1,0 +1,244 @@
+"""A whole model of PyG with equivariant noise beside each of its convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from functools import partial
+from inspect import signature
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.nn import MessagePassing, Sequential
+
+from engnn import noise as noises
+from engnn.boost import widths as widths_of
+from engnn.boost.layer import EquivariantNoise
+from engnn.errors import InputError
+from engnn.nn.linear import Module, SplitLinear
+from engnn.nn.model import SYMMETRIES
+from engnn.sets import Sets
+
+
+def boost(
+    model: nn.Module,
+    *,
+    noise_channels: int = 16,
+    noise_dim: int = 16,
+    noise: str = "onehot+normal",
+    symmetry: Literal["permutation", "orthogonal"] = "permutation",
+    noise_messages: bool = True,
+    degree: float = 4.0,
+    typical: float = 32.0,
+    zero_init: bool = True,
+    widths: Mapping[str, int] | None = None,
+) -> Boosted:
+    """A copy of a model, weights and all, whose convolutions have equivariant noise beside them.
+
+    Args:
+        model: any module that calls its MessagePassing layers one after the other, as `torch_geometric.nn.models.GCN`
+            or a `Sequential`.
+        noise_channels, noise_dim: C and L.
+        noise: a kind, or a sum of kinds, of `engnn.noise.sample`.
+        symmetry: the group that the noise is treated under.
+        noise_messages, degree, typical: see `EquivariantNoise`.
+        zero_init: the boosted model says at the start what the model says, to the bit, and is trained on from there.
+        widths: by a convolution's name in the model, the width of what it returns, where its attributes do not tell.
+
+    >>> from torch_geometric.nn.models import GCN
+    >>> model = GCN(3, 8, num_layers=2, out_channels=5)
+    >>> boosted = boost(model)
+    >>> x, edge_index = torch.randn(4, 3), torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    >>> torch.equal(boosted(x, edge_index, noise=0), model(x, edge_index))
+    True
+    >>> boosted.out_channels
+    5
+    """
+    if not isinstance(model, nn.Module):
+        raise InputError(f"boost takes a model, and was given a {type(model).__name__}: give the module itself")
+    stream = Stream()
+    wrap = partial(
+        EquivariantNoise,
+        noise_channels=noise_channels,
+        noise_dim=noise_dim,
+        noise_messages=noise_messages,
+        degree=degree,
+        typical=typical,
+        symmetry=SYMMETRIES[symmetry],
+        zero_init=zero_init,
+    )
+    known = dict(widths or {})
+    layers: dict[int, Carrier] = {}  # by the convolution, which may have several places in a model
+
+    def boosted(module: nn.Module, name: str) -> nn.Module:
+        if isinstance(module, Carrier):
+            return module  # of a part that has several places
+        if isinstance(module, MessagePassing) or type(module).__name__ in widths_of.UNSUPPORTED:
+            if id(module) not in layers:
+                try:
+                    layer = wrap(module, out_channels=known.get(name))
+                except InputError as error:
+                    hint = f"; in boost, widths={{{name!r}: …}}" if "out_channels=" in str(error) else ""
+                    raise InputError(f"{name or 'the model'}: {error}{hint}") from None
+                layers[id(module)] = Carrier(layer, stream)
+            return layers[id(module)]
+        for child, part in list(module.named_children()):
+            module.register_module(child, boosted(part, f"{name}.{child}".lstrip(".")))
+        return module
+
+    inner = boosted(deepcopy(model), "")
+    if not layers:
+        raise InputError(f"{type(model).__name__} has no MessagePassing layer that noise could stand beside")
+    lin_z = SplitLinear([len(noises.parse(noise))], noise_dim, bias=SYMMETRIES[symmetry].bias)
+    result = Boosted(inner, stream, lin_z, noise, noise_channels)
+    like = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
+    result.to(like.device, like.dtype)
+    result.training = model.training
+    return result
+
+
+class Stream:
+    """What the convolutions of a model hand on beside x, while it runs."""
+
+    def __init__(self) -> None:
+        self.z: Tensor | None = None
+        self.start: Any = None  # makes the first z, for so many nodes; None: the model does not run
+        self.batch: Tensor | None = None
+        self.batch_size: int | None = None
+        self.trims = False  # whether the model drops the last nodes between layers, as they are not needed any more
+
+
+class Carrier(nn.Module):
+    """A convolution as its model calls it; the noise goes by the stream. Targets are the first of the sources."""
+
+    layer: EquivariantNoise
+
+    def __init__(self, layer: EquivariantNoise, stream: Stream) -> None:
+        super().__init__()
+        self.layer, self.stream = layer, stream
+
+    def forward(self, x: Any, edge_index: Any, *args: Any, **kwargs: Any) -> Tensor:
+        stream, (sources, targets) = self.stream, _sizes(x)
+        if stream.start is None:
+            raise InputError("a convolution of a boosted model was called by itself: call the boosted model")
+        z = stream.start(sources) if stream.z is None else stream.z
+        if stream.trims:
+            z = z[:sources]
+        if len(z) != sources:
+            raise InputError(
+                f"the model goes from {len(z)} to {sources} nodes between its convolutions (is there a pooling?), "
+                "which boost cannot follow: wrap its convolutions one by one in EquivariantNoise"
+            )
+        noisy, batch = z[:targets], None if stream.batch is None else stream.batch[:targets]
+        x1 = self.layer.conv(x, edge_index, *args, **kwargs)
+        x2, stream.z = self.layer.beside(x1, z, noisy, edge_index, Sets.given(batch, stream.batch_size, noisy))
+        return x2
+
+    def reset_parameters(self) -> None:
+        self.layer.reset_parameters()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self.__dict__["_modules"]["layer"].conv, name)
+
+
+class Boosted(Module):
+    """A model with noise beside its convolutions, called as the model is; made by `boost`.
+
+    Its attributes are the model's, and `model` is the model itself.
+    """
+
+    def __init__(self, model: nn.Module, stream: Stream, lin_z: SplitLinear, noise: str, noise_channels: int) -> None:
+        super().__init__()
+        self.model, self.lin_z, self.stream = model, lin_z, stream
+        self.noise, self.noise_channels, self.takes = noise, noise_channels, _parameters(model)
+
+    def forward(
+        self,
+        *args: Any,
+        noise: Tensor | int | None = None,
+        batch: Tensor | None = None,
+        batch_size: int | None = None,
+        graph_id: Tensor | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """What the model says of its own arguments.
+
+        Args:
+            *args, **kwargs: what the model takes.
+            noise: the noise itself, `[n, C]` (`[n, C, K]` for a sum of K kinds); or a seed; or None, for a seed drawn
+                from torch's global generator.
+            batch: the graph of each node; one graph when None. The model is given it too, where it takes one.
+            batch_size: the number of graphs; likewise.
+            graph_id: what the graphs are called, so that a seed gives a graph the same noise in every batch.
+
+        `noise`, `batch` and `graph_id` are those of a `Data` that the model is given, where they are there.
+        """
+        given: dict[str, Any] = {"noise": noise, "batch": batch, "batch_size": batch_size, "graph_id": graph_id}
+        kwargs |= {key: value for key, value in given.items() if key in self.takes and value is not None}
+        taken = dict(zip(self.takes, args, strict=False)) | kwargs
+        if any(isinstance(value, dict | HeteroData) for value in taken.values()):
+            raise InputError("boost takes models of one type of nodes: wrap yours in HeteroEquivariantNoise, by layer")
+        data = next((value for value in taken.values() if isinstance(value, Data)), None)
+        for key in ("noise", "batch", "graph_id"):  # not batch_size: that of a neighbour loader counts its seed nodes
+            given[key] = taken.get(key, getattr(data, key, None)) if given[key] is None else given[key]
+        stream = self.stream
+        stream.z, stream.batch, stream.batch_size = None, given["batch"], taken.get("batch_size", batch_size)
+        stream.trims = taken.get("num_sampled_nodes_per_hop") is not None
+        stream.start = lambda n: self._start(n, given["noise"], given["batch"], given["graph_id"])
+        try:
+            return self.model(*args, **kwargs)
+        finally:
+            stream.z = stream.batch = stream.start = None
+
+    def sample_noise(
+        self,
+        num_nodes: int,
+        *,
+        seed: noises.Word,
+        draw: noises.Word = 0,
+        batch: Tensor | None = None,
+        graph_id: Tensor | None = None,
+    ) -> Tensor:
+        """Noise of this model's kind, `[n, C]` or `[n, C, K]`, on its device and in its precision."""
+        like = self.lin_z.weight
+        noise = partial(noises.sample, self.noise, num_nodes, self.noise_channels, seed=seed, draw=draw)
+        return noise(batch=batch, graph_id=graph_id, device=like.device, dtype=like.dtype)
+
+    def _start(self, n: int, noise: Any, batch: Tensor | None, graph_id: Tensor | None) -> Tensor:
+        """The first z, from the noise that was given or asked for, brought to mean square 1."""
+        if not isinstance(noise, Tensor):
+            seed = torch.randint(2**62, ()) if noise is None else noise
+            noise = self.sample_noise(n, seed=seed, batch=batch, graph_id=graph_id)
+        kinds = len(noises.parse(self.noise))
+        shape = (n, self.noise_channels, kinds)
+        if noise.shape not in (shape, shape[: 2 + (kinds > 1)]):
+            raise InputError(
+                f"noise has shape {list(noise.shape)}, but this model takes {list(shape[: 2 + (kinds > 1)])}: "
+                f"{n} nodes, noise_channels={self.noise_channels}, one feature for each kind in {self.noise!r}"
+            )
+        z: Tensor = self.lin_z(noise.reshape(shape) * noise.new_tensor(noises.scales(self.noise, self.noise_channels)))
+        return z
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("model"), name)
+
+
+def _parameters(model: nn.Module) -> list[str]:
+    """The names of what a model takes, in their order."""
+    return list(model.signature.param_dict if isinstance(model, Sequential) else signature(model.forward).parameters)
+
+
+def _sizes(x: Any) -> tuple[int, int]:
+    """The numbers of sources and of targets."""
+    sources, targets = x if isinstance(x, tuple) else (x, x)
+    if not isinstance(sources, Tensor):
+        raise InputError(f"a boosted convolution was given x of type {type(sources).__name__}: it takes node features")
+    return len(sources), len(sources if targets is None else targets)
