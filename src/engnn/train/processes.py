@@ -36,9 +36,11 @@ class Processes:
             from engnn.errors import InputError
 
             raise InputError("train.device is cuda, but there is no CUDA device here: take cpu or auto")
+        device = torch.device(wanted)
         if wanted == "cuda" and self.several:
-            return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
-        return torch.device(wanted)
+            device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+            torch.cuda.set_device(device)  # whose stream events and messages between processes then use
+        return device
 
     def sum(self, tensor: Tensor) -> Tensor:
         """The sum over all processes, in place."""

@@ -110,7 +110,7 @@ def train(
 
 
 def deterministic(wanted: bool) -> None:
-    """Refuse operations whose result may differ between two runs, or allow them."""
+    """Have torch refuse the operations that it knows to differ between two runs, or allow them."""
     if wanted:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS is deterministic with it alone
     torch.use_deterministic_algorithms(wanted)
