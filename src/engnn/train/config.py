@@ -61,7 +61,7 @@ class TrainConfig:
         checkpoint_steps: steps between two checkpoints, at most (0: no such limit)
         precision: of the forward pass; bfloat16 is mixed precision
         compile: whether the model goes through torch.compile
-        deterministic: have torch refuse the operations that it knows to differ between two runs (on a CPU there are none)
+        deterministic: have torch refuse operations that it knows to differ between two runs (on a CPU there are none)
         device: where to compute; auto takes a CUDA device where there is one
     """
 
