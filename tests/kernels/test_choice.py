@@ -52,3 +52,11 @@ def test_an_unknown_wish_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGNN_KERNELS", "fast")
     with pytest.raises(ValueError, match="fast"):
         choice.chosen("cpu")
+
+
+def test_what_was_measured_to_be_fastest_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ENGNN_KERNELS", raising=False)
+    assert choice.chosen("cuda").name == "off"
+    assert choice.chosen("cpu").name == ("torch" if isinstance(cpu.library(), str) else "cpp")
+    monkeypatch.setenv("ENGNN_KERNELS", "cpp")
+    assert choice.chosen("cuda").name == "torch"
