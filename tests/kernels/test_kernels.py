@@ -174,3 +174,23 @@ def test_compiled_whole_and_for_every_size(way: str) -> None:
         ours, theirs = compiled(*arguments), layer(*arguments)
         torch.testing.assert_close(ours, theirs)
         torch.testing.assert_close(gradients(ours, [z, weight]), gradients(theirs, [z, weight]))
+
+
+@pytest.mark.parametrize("threads", [2, 3, 7])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_any_number_of_threads_gives_the_same(threads: int, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets and table entries that reach over the borders of threads, sorted (as graphs in a batch are) and not."""
+    monkeypatch.setenv("ENGNN_KERNELS", "cpp")
+    n, before = 400, torch.get_num_threads()
+    for owner in (torch.arange(n, device=DEVICE) * SETS // n, owners(n), torch.zeros_like(owners(n))):
+        rows = Rows((make(n, C, L, seed=2),), (0,), make(H, L, seed=5), make(H, seed=6), make(n, 2, seed=4))
+        rows = rows._replace(table=make(SETS, C, H, seed=7), entry=owner)
+        found = []
+        for count in (1, threads):
+            torch.set_num_threads(count)
+            try:
+                out = sum_sets(rows, owner, SETS) if ending == "sum over sets" else ENDINGS[ending](rows)
+                found.append([out, *gradients(out, leaves(rows))])
+            finally:
+                torch.set_num_threads(before)
+        torch.testing.assert_close(found[0], found[1], rtol=1e-11, atol=1e-11)
