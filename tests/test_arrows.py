@@ -18,7 +18,7 @@ LAYERS: list[set[str]] = [
     {"reproduce"},
     {"bench"},  # it measures the loop, and so stands above it
     {"report", "train"},
-    {"tasks", "boost"},
+    {"tasks", "boosting"},
     {"nn", "baselines", "data"},
     {"parts"},
     {"sets"},

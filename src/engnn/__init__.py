@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engnn.boost import EquivariantNoise
+    from engnn.boosting import AddNoise, AddNoiseFeatures, EquivariantNoise, boost
     from engnn.data.catalog import open_dataset
     from engnn.nn import ENGNN, DeepSet, ENConv, EquivariantAggregator, SubsetReadout
     from engnn.noise import sample
@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENGNN",
+    "AddNoise",
+    "AddNoiseFeatures",
     "DeepSet",
     "ENConv",
     "EquivariantAggregator",
     "EquivariantNoise",
     "SubsetReadout",
+    "boost",
     "load",
     "open_dataset",
     "sample",
@@ -30,7 +33,10 @@ _HOMES = {
     "DeepSet": "engnn.nn",
     "ENConv": "engnn.nn",
     "EquivariantAggregator": "engnn.nn",
-    "EquivariantNoise": "engnn.boost",
+    "AddNoise": "engnn.boosting",
+    "AddNoiseFeatures": "engnn.boosting",
+    "EquivariantNoise": "engnn.boosting",
+    "boost": "engnn.boosting",
     "SubsetReadout": "engnn.nn",
     "load": "engnn.train.trained",
     "open_dataset": "engnn.data.catalog",

@@ -13,7 +13,7 @@ from torch_geometric import nn as pyg
 from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.nn import models
 
-from engnn.boost import boost
+from engnn.boosting import boost
 from engnn.errors import InputError
 from engnn.testing import Case, assert_batch_consistent, assert_channel_equivariant, assert_node_equivariant
 

@@ -13,7 +13,7 @@ from torch_geometric import nn as pyg
 from torch_geometric.utils import to_torch_csr_tensor
 
 from engnn import noise as noises
-from engnn.boost import EquivariantNoise
+from engnn.boosting import EquivariantNoise
 from engnn.errors import InputError
 from engnn.nn import ORTHOGONAL
 from engnn.testing import (

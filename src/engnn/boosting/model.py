@@ -14,8 +14,8 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.nn import MessagePassing, Sequential
 
 from engnn import noise as noises
-from engnn.boost import widths as widths_of
-from engnn.boost.layer import EquivariantNoise
+from engnn.boosting import widths as widths_of
+from engnn.boosting.layer import EquivariantNoise
 from engnn.errors import InputError
 from engnn.nn.linear import Module, SplitLinear
 from engnn.nn.model import SYMMETRIES

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.utils import is_torch_sparse_tensor, to_edge_index
 
-from engnn.boost import widths
+from engnn.boosting import widths
 from engnn.errors import InputError
 from engnn.nn.deep_set import PERMUTATION, Symmetry
 from engnn.nn.linear import MLP, Module, activation

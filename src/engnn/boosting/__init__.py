@@ -1,0 +1,7 @@
+"""Equivariant noise for the models of others: around a convolution, in a whole model, as a transform of data."""
+
+from engnn.boosting.layer import EquivariantNoise
+from engnn.boosting.model import boost
+from engnn.boosting.transforms import AddNoise, AddNoiseFeatures
+
+__all__ = ["AddNoise", "AddNoiseFeatures", "EquivariantNoise", "boost"]
