@@ -31,6 +31,9 @@ docs: $(READY)
 bench: $(READY)
 	for what in layers epoch peers knobs growth; do $(BIN)/engnn bench $$what --out records/bench/$$what.json || exit; done
 
+tables: $(READY)
+	$(BIN)/python -m engnn.reproduce.pages
+
 bench-data: $(READY)
 	$(BIN)/python -m engnn.bench.data
 

@@ -71,10 +71,13 @@ def axis(label: str, values: Iterable[float], *, zero: bool = False, log: bool =
     return Axis(label, min(ticks[0], low), max(ticks[-1], high), ticks)
 
 
-def lines(series: Sequence[tuple[str, Points]], x: str, y: str, description: str, *, log: bool = False) -> Markup:
+def lines(
+    series: Sequence[tuple[str, Points]], x: str, y: str, description: str, *, log: bool = False, log_x: bool = False
+) -> Markup:
     """One line for each series, over the same axes; a lone point is a dot."""
     points = [point for _, line in series for point in line]
-    across, up = axis(x, (point[0] for point in points)), axis(y, (point[1] for point in points), log=log)
+    across = axis(x, (point[0] for point in points), log=log_x)
+    up = axis(y, (point[1] for point in points), log=log)
     canvas = _Canvas(across, up, description)
     for place, (_, line) in enumerate(series):
         if len(line) > 1:

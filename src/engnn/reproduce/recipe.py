@@ -28,6 +28,8 @@ def settings(run: Run) -> dict[str, Any]:
     cell = run.cell
     own = {**cell.column.settings, **cell.row.settings}
     own = {name: value.format(seed=run.seed) if isinstance(value, str) else value for name, value in own.items()}
+    if not cell.row.recipe:
+        return {**own, "seed": run.seed}
     asked = _read(own["data"], own["task"], own.get("model.name", ""), tuple(files(cell)))
     return {**asked, **own, "seed": run.seed}
 

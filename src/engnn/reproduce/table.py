@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -38,6 +38,7 @@ class Run(NamedTuple):
 
 
 Measure = Callable[[Run, Path, Stopping], Said]
+More = Callable[[Mapping[str, Sequence[Said]]], Sequence[str]]  # from complete records, by the name of their cell
 
 
 def trained(run: Run, folder: Path, stopping: Stopping) -> Said:
@@ -59,6 +60,7 @@ class Row:
     settings: Settings = field(default_factory=dict)
     percent: bool = False  # the paper's unit; scores are fractions
     measure: Measure = trained
+    recipe: bool = True  # whether it is trained by one, and not measured as it is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +92,7 @@ class Table:
     spread: str = "standard deviation"  # what the paper's ± is
     notes: tuple[str, ...] = ()
     without: frozenset[tuple[str, str]] = frozenset()  # rows and columns that make no sense together
+    more: More | None = None  # what its page says below the scores
 
     @property
     def cells(self) -> tuple[Cell, ...]:

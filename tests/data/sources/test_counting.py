@@ -165,3 +165,19 @@ def test_a_damaged_file_is_told_not_replaced() -> None:
 
     with pytest.raises(InputError, match="is damaged"):
         SOURCE["counting"].load(Request(task="node", file=damaged))
+
+
+def test_splits_of_fewer_and_of_more_graphs_differ_in_what_is_learnt_from_alone(
+    open_or_skip: Callable[..., Dataset],
+) -> None:
+    fixed = open_or_skip("counting-generated:3-cycle")
+    graphs = {"fixed": of_graph(fixed)[fixed.split["train"]].unique().tolist()}
+    for size in (50, 3000):
+        other = open_or_skip("counting-generated:3-cycle", split=f"train-{size}")
+        assert other.y_scale == fixed.y_scale
+        for part in ("valid", "test"):
+            assert torch.equal(other.split[part], fixed.split[part])
+        graphs[size] = of_graph(other)[other.split["train"]].unique().tolist()
+        assert len(graphs[size]) == size
+        assert torch.equal(other.graphs.num_nodes[: len(fixed.graphs)], fixed.graphs.num_nodes)
+    assert set(graphs[50]) < set(graphs["fixed"]) < set(graphs[3000])

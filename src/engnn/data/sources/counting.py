@@ -2,18 +2,20 @@
 
 `counting` is the 5,000 published graphs with their fixed split; `counting-generated` is as many graphs drawn here by
 the same recipe (Chen et al. 2020, data set 2): a random regular graph, then as many random edges deleted as it has
-nodes. Where the files are absent `counting` gives the generated graphs too, and says so.
+nodes; it has splits with fewer and with more training graphs too, to see what graphs are worth. Where the files are
+absent `counting` gives the generated graphs, and says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from engnn.data.dataset import PARTS, Dataset, Graphs, Provenance
+from engnn.data.dataset import PARTS, Dataset, Graphs, Provenance, ranges
 from engnn.data.draws import Array, Draws
 from engnn.data.files import MissingFile
 from engnn.data.source import Arrays, File, Request, Source
@@ -25,6 +27,7 @@ TARGETS = File("graph/counting/node_targets.npz", "9ad03e79ecf813d12c36bed0cc8f0
 HERE, LICENCE = "drawn by engnn", "Apache-2.0"  # of the generated graphs
 SHAPES = ((10, 6), (15, 6), (20, 5), (30, 5))  # nodes, and the degree before edges are deleted; all equally likely
 SIZES = (1500, 1000, 2500)  # graphs in train, valid, test
+FEWER, MORE = (50, 100, 200, 400, 800), 3000  # training graphs of other splits; valid and test are the same
 NOTE = "the MAE is in units of the counts' standard deviation over the nodes of the train and valid graphs"
 
 
@@ -41,13 +44,13 @@ def random_graph(seed: int, number: int) -> tuple[int, Array]:
     return nodes, edges[:, np.sort(draws.order(edges.shape[1])[nodes:])]
 
 
-def random_graphs(num_graphs: int, *, seed: int = 0) -> Graphs:
-    """The first `num_graphs` graphs of a seed; a graph does not depend on how many there are.
+def random_graphs(num_graphs: int, *, seed: int = 0, first: int = 0) -> Graphs:
+    """`num_graphs` graphs of a seed from number `first` on; a graph does not depend on how many there are.
 
     >>> random_graphs(3).num_nodes.tolist()
     [30, 20, 10]
     """
-    drawn = [random_graph(seed, number) for number in range(num_graphs)]
+    drawn = [random_graph(seed, number) for number in range(first, first + num_graphs)]
     return undirected(
         np.array([nodes for nodes, _ in drawn], dtype=np.int64),
         np.array([edges.shape[1] for _, edges in drawn], dtype=np.int64),
@@ -106,7 +109,7 @@ def _dataset(
     parts: Mapping[str, Tensor],
     *notes: str,
 ) -> Dataset:
-    part_of = torch.empty(len(graphs), dtype=torch.int64)  # of each graph
+    part_of = torch.full([len(graphs)], len(PARTS))  # of each graph; some may be in none
     for place, part in enumerate(PARTS):
         part_of[parts[part]] = place
     of_node = part_of.repeat_interleave(graphs.num_nodes)
@@ -149,8 +152,8 @@ def _published(request: Request) -> Dataset:
 
 
 def _generated(request: Request, name: str = "counting-generated", *notes: str) -> Dataset:
-    def build() -> Arrays:
-        drawn = random_graphs(sum(SIZES))
+    def build(first: int, last: int) -> Arrays:
+        drawn = random_graphs(last - first, first=first)
         return {
             "num_nodes": drawn.num_nodes.numpy(),
             "num_edges": drawn.num_edges.numpy() // 2,
@@ -158,12 +161,23 @@ def _generated(request: Request, name: str = "counting-generated", *notes: str) 
             "counts": count(drawn).numpy().astype(np.int32),
         }
 
-    patterns = _patterns(request)
-    made = request.cached("generated", build)
+    patterns, total = _patterns(request), sum(SIZES)
+    size = int(request.split.removeprefix("train-")) if request.split.startswith("train-") else SIZES[0]
+    made = request.cached("generated", partial(build, 0, total))
+    if size > SIZES[0]:
+        more = request.cached("more", partial(build, total, total + MORE - SIZES[0]))
+        made = {key: np.concatenate([made[key], more[key]], axis=1 if key == "edges" else 0) for key in made}
     graphs = undirected(made["num_nodes"], made["num_edges"], made["edges"])
     counts = torch.from_numpy(made["counts"][:, [list(PATTERNS).index(pattern) for pattern in patterns]])
-    parts = dict(zip(PARTS, torch.split(torch.arange(len(graphs)), list(SIZES)), strict=True))
-    return _dataset(name, "generated", graphs, counts, patterns, parts, *notes, _drawn(0))
+    parts = dict(zip(PARTS, torch.split(torch.arange(total), list(SIZES)), strict=True))
+    dataset = _dataset(name, "generated", graphs, counts, patterns, parts, *notes, _drawn(0))
+    if size == SIZES[0]:
+        return dataset
+    learnt = torch.cat([torch.arange(min(size, SIZES[0])), torch.arange(total, len(graphs))])
+    train = ranges(graphs.node_ptr[learnt], graphs.num_nodes[learnt])
+    return dataset.with_split(
+        {**dataset.split, "train": train}, request.split
+    )  # the unit stays that of the fixed split
 
 
 SOURCES = (
@@ -182,7 +196,7 @@ SOURCES = (
     Source(
         name="counting-generated",
         tasks=("node",),
-        splits=("fixed",),
+        splits=("fixed", *(f"train-{size}" for size in (*FEWER, MORE))),
         metric={"node": "mae"},
         provenance="generated",
         load=_generated,
