@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from safetensors import safe_open
 
+from engnn.data.dataset import Dataset
+
 TINY = (
     *("--model.layers=1", "--model.hidden=8", "--model.noise_channels=4", "--model.noise_dim=4"),
     *("--model.noise=normal", "--train.epochs=3", "--train.batch_size=8", "--draws=3"),
@@ -30,6 +32,7 @@ FILES = {
     "model.safetensors",
     "predictions.csv",
     "record.json",
+    "split.safetensors",
 }
 RECORD = (
     *("dataset", "provenance", "task", "model", "variant", "config", "seed", "metric", "higher_is_better", "scores"),
@@ -102,6 +105,22 @@ def test_a_run_leaves_what_it_says_and_its_record_is_what_it_prints(task: str, r
     assert {"arguments", "scheme", "answer", "versions", "task"} <= about.keys()
     with safe_open(run / "model.safetensors", "pt") as file:
         assert sum(file.get_tensor(name).numel() for name in file.keys()) == record["parameters"]  # noqa: SIM118
+
+
+def test_a_run_is_neither_scored_on_data_that_have_changed_nor_gone_on_with(
+    engnn: Any, own_data: Data, tmp_path: Path
+) -> None:
+    """Of another file of nodes another split is drawn, in which nodes that were learnt from would be tested on."""
+    shutil.copytree(own_data("node"), tmp_path / "data")
+    train = ["train", tmp_path / "data", "--out", tmp_path / "run", *TINY]
+    assert engnn(*train).code == 0
+    assert engnn("evaluate", tmp_path / "run").code == 0
+    with (tmp_path / "data" / "nodes.csv").open("r+") as file:
+        rows = file.read().splitlines(keepends=True)
+        file.writelines(row.replace(row.partition(",")[0], f"new{number}", 1) for number, row in enumerate(rows[1:4]))
+    (tmp_path / "run" / "record.json").unlink()
+    for command in (["evaluate", tmp_path / "run"], [*train, "--resume"]):
+        refused(engnn(*command), "split.safetensors", "put the data back as they were")
 
 
 def test_its_config_yaml_makes_the_same_run_again(engnn: Any, runs: Runs, tmp_path: Path) -> None:
@@ -224,6 +243,9 @@ def test_a_person_sees_loss_score_speed_time_left_and_where_everything_is(
         assert command in ended.out
     second = engnn("train", own_data("node"), *TINY, cwd=tmp_path)
     assert "runs/node-2/" in second.out
+    last = engnn("train", own_data("node"), *TINY, "--resume", cwd=tmp_path)  # goes on with the last, which is done
+    assert last.out == second.out
+    assert sorted(os.listdir(tmp_path / "runs")) == ["node", "node-2"]
 
 
 def test_several_commands_add_their_records_to_one_file(engnn: Any, own_data: Data, tmp_path: Path) -> None:
@@ -287,8 +309,12 @@ CALLS = {
 
 
 @pytest.mark.parametrize("what", CALLS)
-def test_a_call_that_is_wrong_is_refused_and_nothing_is_written(what: str, engnn: Any, tmp_path: Path) -> None:
+def test_a_call_that_is_wrong_is_refused_and_nothing_is_written(
+    what: str, engnn: Any, tmp_path: Path, open_or_skip: Callable[..., Dataset]
+) -> None:
     call, word = CALLS[what]
+    if call[0] == "brec":
+        open_or_skip("brec")
     refused(engnn("train", *call, cwd=tmp_path, env={"CUDA_VISIBLE_DEVICES": ""}), word)
     assert os.listdir(tmp_path) == []
 

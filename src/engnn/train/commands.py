@@ -110,12 +110,14 @@ def _train(asked: Namespace) -> None:
 
 def _evaluate(asked: Namespace) -> None:
     from engnn.train.evaluate import evaluate
-    from engnn.train.run import CONFIG, opened
+    from engnn.train.run import CONFIG, SPLIT, keep_split, opened
     from engnn.train.trained import load
 
     model = load(asked.trained)
     config = options.make_config(options.read_recipe(asked.trained / CONFIG))
     dataset = model.open(asked.data) if asked.data else opened(config)
+    if not asked.data and (asked.trained / SPLIT).exists():
+        keep_split(asked.trained, dataset)
     part = asked.part or ("everything" if asked.data else "test")
     said = evaluate(model, dataset, part=part, draws=asked.draws or config.draws)
     if asked.json:

@@ -16,6 +16,7 @@ import torch
 
 from engnn.data.catalog import is_path, open_dataset
 from engnn.data.dataset import PARTS, Dataset
+from engnn.data.splits import split_parts
 from engnn.errors import InputError, Stopped
 from engnn.tasks import task_of
 from engnn.train import checkpoint, durable, options, trained
@@ -25,8 +26,9 @@ from engnn.train.loop import Training, Watch
 from engnn.train.processes import Processes
 from engnn.train.record import record
 
-CONFIG, METRICS, RECORD, PREDICTIONS, CHECKPOINT = (
+CONFIG, SPLIT, METRICS, RECORD, PREDICTIONS, CHECKPOINT = (
     "config.yaml",
+    "split.safetensors",
     "metrics.jsonl",
     "record.json",
     "predictions.csv",
@@ -81,6 +83,7 @@ def train(
         return _finish(training, parts)
     if processes.first:
         begin(folder, config, resume=resume)
+        keep_split(folder, dataset)
     processes.wait()
     with locked(folder, processes), stopping() as signalled:
 
@@ -139,6 +142,18 @@ def begin(folder: Path, config: Config, *, resume: bool) -> None:
     with durable.storage(folder, len(options.written(config))):
         folder.mkdir(parents=True, exist_ok=True)
     durable.write(path, options.written(config).encode())
+
+
+def keep_split(folder: Path, dataset: Dataset) -> None:
+    """Write down who is learnt from and who is tested on, or see that they are those with whom the run began."""
+    path, now = folder / SPLIT, checkpoint.packed(split_parts(dataset))
+    if not path.exists():
+        durable.write(path, now)
+    elif path.read_bytes() != now:
+        raise InputError(
+            f"{path}: the data or their split are not those that the run began with, so that what was learnt from may "
+            "now be tested on: put the data back as they were, or train anew"
+        )
 
 
 def new_folder(parent: Path, name: str, *, resume: bool) -> Path:
