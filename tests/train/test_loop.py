@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import signal
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import torch
 from torch import Tensor
 
 from engnn.data import own
-from engnn.data.draws import Draws
+from engnn.data.dataset import Dataset
 from engnn.data.sources.counting import counting_graphs
 from engnn.errors import InputError, Stopped
 from engnn.tasks import task_of
@@ -197,6 +199,14 @@ def test_in_deterministic_mode_two_runs_are_equal_to_the_bit_and_the_switch_is_p
     assert not torch.are_deterministic_algorithms_enabled()
 
 
+def start_two(engnn: Any, *command: object) -> list[Any]:
+    """The same command in two processes that know of one another, as torchrun starts them."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        where = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    return [engnn.start(*command, env=where | {"RANK": rank, "LOCAL_RANK": rank}) for rank in ("0", "1")]
+
+
 def test_several_processes_have_the_losses_and_scores_of_one(
     engnn: Any, own_data: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -205,13 +215,7 @@ def test_several_processes_have_the_losses_and_scores_of_one(
         command = ["train", own_data(task), "--task", task, "--train.epochs=3", "--train.batch_size=5", *tiny]
         alone = engnn(*command, "--out", tmp_path / task / "one")
         assert alone.code == 0, alone.err
-        port = 20_000 + Draws(0, hash(str(tmp_path)) % 2**32).one(20_000)
-        where = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-        both = [
-            engnn.start(*command, "--out", tmp_path / task / "two", env=where | {"RANK": rank, "LOCAL_RANK": rank})
-            for rank in ("0", "1")
-        ]
-        for one in both:
+        for one in start_two(engnn, *command, "--out", tmp_path / task / "two"):
             ended = one.end()
             assert ended.code == 0, ended.err
         rows = [
@@ -222,6 +226,20 @@ def test_several_processes_have_the_losses_and_scores_of_one(
             assert b["loss"] == pytest.approx(a["loss"], rel=1e-4)
             assert b["valid"] == pytest.approx(a["valid"], abs=1e-3)
             assert b["step"] == a["step"]
+
+
+def test_a_signal_to_one_of_several_processes_stops_all_at_one_step(
+    engnn: Any, own_data: Callable[[str], Path], tmp_path: Path
+) -> None:
+    tiny = [f"--{name}={value}" for name, value in TINY.items()]
+    command = ["train", own_data("graph"), *tiny, "--train.epochs=100000", "--out", tmp_path / "run", "--resume"]
+    both = start_two(engnn, *command)
+    both[0].wait_for("epoch 1/")
+    both[1].kill(signal.SIGTERM)
+    for one in both:
+        ended = one.end()
+        assert ended.code == 3, ended.err
+    assert (tmp_path / "run" / "checkpoint" / "latest").exists()
 
 
 @pytest.mark.parametrize("layer", ["lin_z", "convs.0", "convs.1", "readout"])
@@ -249,6 +267,41 @@ def test_a_gradient_that_is_not_finite_stops_it_before_the_weights_move(counting
     with pytest.raises(NotFinite, match=rf"step 1 \(epoch 1, batch 1 of 3.*the gradient of {name} is not finite"):
         training.step()
     assert torch.equal(weights(training), before)
+
+
+@pytest.fixture
+def behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps are read one behind, as on a CUDA device."""
+    read = Training.read
+    monkeypatch.setattr(Training, "read", lambda self, **how: read(self, behind=bool(how)))
+
+
+def test_reading_one_step_behind_changes_nothing_in_the_end(counting: Task, request: pytest.FixtureRequest) -> None:
+    def run() -> tuple[Tensor, list[Any]]:
+        training = Training(counting, config(train__checkpoint_steps=2))
+        training.fit(save=lambda: None)
+        rows = [{key: value for key, value in row.items() if key != "seconds"} for row in training.now.history]
+        return weights(training), rows
+
+    at_once = run()
+    request.getfixturevalue("behind")
+    later = run()
+    assert torch.equal(at_once[0], later[0])
+    assert at_once[1] == later[1]
+
+
+@pytest.mark.usefixtures("behind")
+def test_one_step_behind_it_still_stops_with_finite_weights_and_names_the_step(counting: Task) -> None:
+    training = Training(counting, config())
+    calls = iter([1.0, math.nan, 1.0])
+    training.model.get_parameter("lin_z.weight").register_hook(lambda grad: grad * next(calls))
+    training.step()
+    before = weights(training)
+    training.step()
+    assert torch.equal(weights(training), before)
+    with pytest.raises(NotFinite, match=r"step 2 \(epoch 1, batch 2 of 3"):
+        training.step()
+    assert weights(training).isfinite().all()
 
 
 def test_no_checkpoint_is_made_of_weights_that_are_not_finite(counting: Task) -> None:
@@ -336,8 +389,7 @@ def test_it_learns(own_data: Callable[[str], Path]) -> None:
     assert untrained["scores"]["valid"] > 2 * record["scores"]["valid"]
 
 
-def test_a_dataset_with_nothing_to_learn_from_is_refused() -> None:
-    from engnn.data.catalog import open_dataset
-
+def test_a_dataset_with_nothing_to_learn_from_is_refused(open_or_skip: Callable[..., Dataset]) -> None:
+    dataset = open_or_skip("brec")
     with pytest.raises(InputError, match="no labels and no split"):
-        train(config(), open_dataset("brec"))
+        train(config(), dataset)
