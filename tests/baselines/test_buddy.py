@@ -8,6 +8,7 @@ import networkx as nx
 import torch
 from torch import Tensor
 
+from engnn.baselines._model import Given
 from engnn.baselines.buddy import BUDDY, REGISTERS, cardinality, distances, intersection, sketches
 
 DRAWS, HASHES = 200, 32
@@ -76,6 +77,17 @@ def test_intersections_and_distances_are_near_the_exact_ones(graph: nx.Graph, ed
     off = (distances(sketched, pairs) - torch.tensor(rows)).abs()
     assert off.mean() < 1.0
     assert off.max() < 6.0
+
+
+def test_features_are_those_averaged_beforehand(
+    graph: nx.Graph, edges: Callable[..., Tensor], walk: Callable[..., Tensor]
+) -> None:
+    model = BUDDY(3, 8, 1, level="link", noise_channels=4).double().eval()
+    x, a = torch.randn(len(graph), 3, dtype=torch.double), walk(graph, loops=True)
+    weight = torch.cat([lin.weight for lin in model.lins], dim=1)
+    expected = (torch.cat([x, a @ x, a @ a @ x], dim=1) @ weight.T + model.lins[0].bias).relu()
+    zero = torch.zeros(len(graph), dtype=torch.long)
+    torch.testing.assert_close(model.encode(Given(x, edges(graph), None, zero, 1, None, None)), expected)
 
 
 def test_a_link_has_no_direction(graph: nx.Graph, edges: Callable[..., Tensor]) -> None:

@@ -53,17 +53,18 @@ class BUDDY(NoisyBaseline):
     ) -> None:
         super().__init__(in_channels, hidden_channels, out_channels, level=level, levels=("link",))
         self.noise_channels = noise_channels + 2  # two for the HyperLogLog
-        self.lin = nn.Sequential(nn.Linear((HOPS + 1) * self.in_channels, hidden_channels), nn.ReLU())
+        self.lins = nn.ModuleList(nn.Linear(self.in_channels, hidden_channels, bias=not hop) for hop in range(HOPS + 1))
         self.dropout = nn.Dropout(dropout)
         self.head = mlp(hidden_channels + COUNTS, hidden_channels, out_channels, dropout=dropout)
 
     def encode(self, given: Given) -> Tensor:
+        """One Linear of x, Âx and Â²x side by side: each part is made narrow first, and then averaged."""
         edge_index, weight = gcn_norm(given.edge_index, num_nodes=len(given.x), dtype=given.x.dtype)
-        averaged = [given.x]
-        for _ in range(HOPS):
-            averaged.append(product(edge_index, weight, averaged[-1]))
-        h: Tensor = self.lin(self.dropout(torch.cat(averaged, dim=1)))
-        return h
+        parts = [lin(self.dropout(given.x)) for lin in self.lins]
+        h: Tensor = parts.pop()
+        while parts:
+            h = parts.pop() + product(edge_index, weight, h)
+        return h.relu()
 
     def answers(self, h: Tensor, given: Given) -> Tensor:
         assert isinstance(given.targets, Tensor)
