@@ -175,10 +175,12 @@ def _at(tensor: Tensor | None, dtype: torch.dtype, keep: list[Tensor]) -> int:
     """Where a tensor's numbers lie, in the kernel's type and one after the other."""
     if tensor is None:
         return 0
-    if tensor.dtype is not dtype and tensor.is_floating_point():
+    if not (tensor.dtype is dtype or tensor.dtype is torch.int64):
         tensor = tensor.to(dtype)
-    keep.append(tensor.contiguous())
-    return keep[-1].data_ptr()
+    if not tensor.is_contiguous():
+        tensor = tensor.contiguous()
+    keep.append(tensor)
+    return tensor.data_ptr()
 
 
 def _exact(dtype: torch.dtype) -> torch.dtype:

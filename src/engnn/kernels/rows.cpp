@@ -113,8 +113,8 @@ void gemm(Int m, Int n, const Product<T>* p, Int count, T* c, Int ldc, const T* 
     for (; j + 4 * W <= n; j += 4 * W) strip<T, 6, 4, W>(0, m, p, count, j, c, ldc, low, fresh);
   if constexpr (wide)
     for (; j + 3 * W <= n; j += 3 * W) strip<T, 8, 3, W>(0, m, p, count, j, c, ldc, low, fresh);
-  for (; j + 2 * W <= n; j += 2 * W) strip<T, wide ? 12 : 6, 2, W>(0, m, p, count, j, c, ldc, low, fresh);
-  for (; j + W <= n; j += W) strip<T, wide ? 24 : 12, 1, W>(0, m, p, count, j, c, ldc, low, fresh);
+  for (; j + 2 * W <= n; j += 2 * W) strip<T, wide ? 8 : 6, 2, W>(0, m, p, count, j, c, ldc, low, fresh);
+  for (; j + W <= n; j += W) strip<T, wide ? 8 : 12, 1, W>(0, m, p, count, j, c, ldc, low, fresh);
   for (; W > 8 && j + 8 <= n; j += 8) strip<T, 8, 1, 8>(0, m, p, count, j, c, ldc, low, fresh);
   for (; W > 4 && j + 4 <= n; j += 4) strip<T, 8, 1, 4>(0, m, p, count, j, c, ldc, low, fresh);
   for (; j < n; j++) strip<T, 8, 1, 1>(0, m, p, count, j, c, ldc, low, fresh);
