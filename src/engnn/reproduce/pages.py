@@ -216,18 +216,18 @@ def _line(one: Result) -> str:
 
 def _missing(found: Sequence[Result]) -> str:
     """The cells without a record, by model."""
-    by_column: dict[str, list[str]] = {}
-    rows = {one.cell.column.name: 0 for one in found}
+    by_column: dict[str, list[str]] = {one.cell.column.name: [] for one in found}
+    rows = dict.fromkeys(by_column, 0)
     for one in found:
         rows[one.cell.column.name] += 1
         if not one.records:
-            by_column.setdefault(one.cell.column.name, []).append(one.cell.row.name)
+            by_column[one.cell.column.name].append(one.cell.row.name)
     if not any(one.records for one in found):
         return "all cells"
     named: Mapping[str, str] = {
         column: "all rows" if len(names) == rows[column] else ", ".join(names) for column, names in by_column.items()
     }
-    return "; ".join(f"`{column}` on {names}" for column, names in named.items())
+    return "; ".join(f"`{column}` on {names}" for column, names in named.items() if names)
 
 
 if __name__ == "__main__":
