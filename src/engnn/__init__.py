@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engnn.boosting import AddNoise, AddNoiseFeatures, EquivariantNoise, boost
+    from engnn.boosting import AddNoise, AddNoiseFeatures, EquivariantNoise, HeteroEquivariantNoise, boost
     from engnn.data.catalog import open_dataset
     from engnn.nn import ENGNN, DeepSet, ENConv, EquivariantAggregator, SubsetReadout
     from engnn.noise import sample
@@ -19,6 +19,7 @@ __all__ = [
     "ENConv",
     "EquivariantAggregator",
     "EquivariantNoise",
+    "HeteroEquivariantNoise",
     "SubsetReadout",
     "boost",
     "load",
@@ -36,6 +37,7 @@ _HOMES = {
     "AddNoise": "engnn.boosting",
     "AddNoiseFeatures": "engnn.boosting",
     "EquivariantNoise": "engnn.boosting",
+    "HeteroEquivariantNoise": "engnn.boosting",
     "boost": "engnn.boosting",
     "SubsetReadout": "engnn.nn",
     "load": "engnn.train.trained",

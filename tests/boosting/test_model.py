@@ -188,7 +188,7 @@ def test_layers_that_drop_the_nodes_of_the_outer_hops_say_the_same_of_the_seeds(
     # 0 is asked about, 1 and 2 are its neighbours, 3 and 4 theirs
     edge_index, x = torch.tensor([[1, 2, 3, 4], [0, 0, 1, 2]]), torch.randn(5, 3)
     noise = boosted.sample_noise(5, seed=0)
-    psi = [carrier.layer.psi for carrier in boosted.convs]
+    psi = [carrier.layer.branch.psi for carrier in boosted.convs]
     for each in psi:  # which sees the nodes that are dropped, as it has to
         nn.init.zeros_(each.mlp2.lin2.weight)
         nn.init.zeros_(each.mlp2.lin2.bias)

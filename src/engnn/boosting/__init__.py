@@ -1,7 +1,8 @@
 """Equivariant noise for the models of others: around a convolution, in a whole model, as a transform of data."""
 
+from engnn.boosting.hetero import HeteroEquivariantNoise
 from engnn.boosting.layer import EquivariantNoise
 from engnn.boosting.model import boost
 from engnn.boosting.transforms import AddNoise, AddNoiseFeatures
 
-__all__ = ["AddNoise", "AddNoiseFeatures", "EquivariantNoise", "boost"]
+__all__ = ["AddNoise", "AddNoiseFeatures", "EquivariantNoise", "HeteroEquivariantNoise", "boost"]

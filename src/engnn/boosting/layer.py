@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from inspect import signature
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional as F
-from torch_geometric.utils import is_torch_sparse_tensor, to_edge_index
 
 from engnn.boosting import widths
+from engnn.boosting.branch import NoiseBranch, neighbour_noise
 from engnn.errors import InputError
 from engnn.nn.deep_set import PERMUTATION, Symmetry
-from engnn.nn.linear import MLP, Module, activation
-from engnn.parts import Part, together
-from engnn.sets import Neighbours, Sets, Shared
+from engnn.nn.linear import Module
+from engnn.sets import Sets
 
 
 class EquivariantNoise(Module):
@@ -77,19 +76,8 @@ class EquivariantNoise(Module):
         self.conv, self.takes_batch = conv, "batch" in signature(conv.forward).parameters
         self.out_channels, self.noise_in, self.noise_dim = width, noise_in, noise_dim
         self.noise_channels, self.noise_messages, self.degree = noise_channels, noise_messages, degree
-        self.zero_init = zero_init
-        hidden = max(width, noise_dim)
-        x0, z1 = [width, hidden], [noise_in] * (3 if noise_messages else 2)
-        self.norm = nn.LayerNorm(width)
-        self.psi = symmetry.psi([noise_in], noise_in, noise_in, typical=typical)
-        self.phi = symmetry.phi(z1, noise_in, hidden)
-        self.g = MLP(x0, hidden, width)
-        self.h = symmetry.h(x0, z1, noise_dim)
-        self._silence()
-
-    def reset_parameters(self) -> None:
-        super().reset_parameters()
-        self._silence()
+        branch = partial(NoiseBranch, width, noise_in, noise_dim, messages=noise_messages)
+        self.branch = branch(typical=typical, symmetry=symmetry, zero_init=zero_init)
 
     def forward(
         self,
@@ -121,32 +109,9 @@ class EquivariantNoise(Module):
     ) -> tuple[Tensor, Tensor]:
         """x² and Z², x¹ being what the convolution has said."""
         self._check_output(x1, z_target)
-        psi = Shared(self.psi(z_target, sets=graphs), graphs)
-        z1: tuple[Part, ...] = (z_target, psi)  # Z¹ = Z ‖ Σ_j Z_j ‖ ψ(Z)
-        if self.noise_messages:
-            z1 = (z_target, self._messages(z_source, len(z_target), edge_index), psi)
-        x0 = (self.norm(x1), self.phi(*z1))
-        g1, h1 = together([(self.g.lin1.weight, self.g.lin1.bias), self.h.of_x], x0).tensor_split(
-            [len(self.g.lin1.weight)], -1
-        )
-        x2 = x1 + self.g.lin2(activation(g1))  # x² = x¹ + g(x¹ ‖ φ(Z¹))
-        z2: Tensor = self.h(h1, z1)  # Z² = Z + h(x¹ ‖ φ(Z¹) ‖ Z¹)
-        return x2, z_target + z2 if self.noise_in == self.noise_dim else z2
-
-    def _messages(self, z: Tensor, num_targets: int, edge_index: Tensor) -> Tensor:
-        """√τ / max(τ, k) Σ_{j ∈ N(i)} Z_j, for each target i."""
-        if is_torch_sparse_tensor(edge_index):
-            edge_index = to_edge_index(edge_index)[0].flip(0)  # PyG's sparse adjacencies are transposed
-        square = max(len(z), num_targets)  # a bipartite graph is given nodes until it is square
-        neighbours = Neighbours.from_edges(edge_index, square)
-        scale = self.degree**0.5 * neighbours.of.scale(z.flatten(1)[:, :1], self.degree).flatten()
-        total: Tensor = neighbours.sum(F.pad(z, (0, 0, 0, 0, 0, square - len(z))), scale)[:num_targets]
-        return total
-
-    def _silence(self) -> None:
-        if self.zero_init:
-            nn.init.zeros_(self.g.lin2.weight)
-            nn.init.zeros_(self.g.lin2.bias)
+        total = neighbour_noise(z_source, len(z_target), edge_index, self.degree) if self.noise_messages else None
+        x2, z2 = self.branch(x1, z_target, total, graphs)
+        return x2, z2
 
     def _checked(self, given: Any) -> Tensor:
         """The noise `[n, C, L]`, if it is that."""
