@@ -160,6 +160,19 @@ def test_operators_keep_the_contract_of_torch(way: str) -> None:
     torch.library.opcheck(ops.neighbour_sum, (make(N, C, L, seed=2).detach(), *edges, None, make(N, seed=3).detach()))
 
 
+@pytest.mark.parametrize("wrong", [-1, SETS])
+def test_an_index_without_a_place_is_an_error_and_touches_nothing(way: str, wrong: int) -> None:
+    if DEVICE.type == "cuda":
+        pytest.skip("on a GPU, an index without a place ends the process's use of it")
+    index = owners()
+    index[3] = wrong
+    z, weight = make(N, C, L, seed=2), make(H, L, seed=5)
+    with pytest.raises((IndexError, RuntimeError)):
+        sum_sets(Rows((z,), (0,), weight), index, SETS)
+    with pytest.raises((IndexError, RuntimeError)):
+        product(Rows((z,), (0,), weight, table=make(SETS, C, H, seed=7), entry=index))
+
+
 # torch.compile makes an instance of every autograd.Function that it meets
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
 def test_compiled_whole_and_for_every_size(way: str) -> None:

@@ -168,7 +168,10 @@ def _run(
         *(_at(of, dtype, keep) for of in of_parts),
         *missing,
     ]
-    _kernel(direction, dtype)((ctypes.c_int64 * len(call))(*call))
+    if not _kernel(direction, dtype)((ctypes.c_int64 * len(call))(*call)):
+        raise IndexError(
+            "an entry is no row of the table, or an owner no set: indices must be from 0 and below their number"
+        )
 
 
 def _at(tensor: Tensor | None, dtype: torch.dtype, keep: list[Tensor]) -> int:
@@ -189,8 +192,10 @@ def _exact(dtype: torch.dtype) -> torch.dtype:
 
 
 @functools.cache
-def _kernel(name: str, dtype: torch.dtype) -> Callable[..., None]:
+def _kernel(name: str, dtype: torch.dtype) -> Callable[..., bool]:
     compiled = library()
     assert not isinstance(compiled, str)
-    kernel: Callable[..., None] = getattr(compiled, f"{name}_{'float64' if dtype is torch.float64 else 'float32'}")
-    return kernel
+    kernel = getattr(compiled, f"{name}_{'float64' if dtype is torch.float64 else 'float32'}")
+    kernel.restype = ctypes.c_bool
+    called: Callable[..., bool] = kernel
+    return called

@@ -180,6 +180,12 @@ template <class T> inline void pass(Int m, Int n, const T* from, Int ldf, const 
   });
 }
 
+bool within(const Int* key, Int n, Int keys) {
+  bool all = true;
+  for (Int i = 0; key && i < n; i++) all &= key[i] >= 0 && key[i] < keys;
+  return all;
+}
+
 // Rows in the order of what they are summed into; empty where they already are.
 std::vector<Int> sorted(const Int* key, Int n, Int keys) {
   if (!key || std::is_sorted(key, key + n)) return {};
@@ -434,8 +440,15 @@ void neighbours(Int n, Int size, Int threads, const T* values, const Int* pointe
 }  // namespace
 
 #define KERNELS(T, NAME)                                                                                            \
-  void forward_##NAME(const Call* call) { Kernel<T>(*call, false).forward(); }                                      \
-  void backward_##NAME(const Call* call) { Kernel<T>(*call, true).backward(); }                                     \
+  bool forward_##NAME(const Call* call) {                                                                           \
+    if (!within(call->entry, call->rows, call->table_rows) || !within(call->owner, call->rows, call->num)) return false; \
+    Kernel<T>(*call, false).forward();                                                                              \
+    return true;                                                                                                    \
+  }                                                                                                                 \
+  bool backward_##NAME(const Call* call) {                                                                          \
+    Kernel<T>(*call, true).backward();                                                                              \
+    return true;                                                                                                    \
+  }                                                                                                                 \
   void neighbours_##NAME(Int n, Int size, Int threads, const T* values, const Int* pointer, const Int* source,      \
                          const T* inner, const T* outer, T* out) {                                                  \
     neighbours(n, size, threads, values, pointer, source, inner, outer, out);                                       \
