@@ -313,7 +313,7 @@ def test_a_call_that_is_wrong_is_refused_and_nothing_is_written(
     what: str, engnn: Any, tmp_path: Path, open_or_skip: Callable[..., Dataset]
 ) -> None:
     call, word = CALLS[what]
-    if call[0] == "brec":
+    if call == ["brec"]:
         open_or_skip("brec")
     refused(engnn("train", *call, cwd=tmp_path, env={"CUDA_VISIBLE_DEVICES": ""}), word)
     assert os.listdir(tmp_path) == []
