@@ -49,8 +49,8 @@ def main(argv: list[str] | None = None) -> int:
         return WRONG
     except BrokenPipeError:  # whoever read the output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except Stopped:
-        print("engnn: stopped; all is saved, and the same call with --resume goes on", file=sys.stderr)
+    except Stopped as stop:
+        print(f"engnn: stopped; all is saved, and {stop} goes on", file=sys.stderr)
         return STOPPED
     except KeyboardInterrupt:
         print("engnn: stopped", file=sys.stderr)

@@ -33,4 +33,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 class Stopped(Exception):
-    """A signal asked for the end, and what is needed to go on is saved (exit code 3)."""
+    """A signal asked for the end, and what is needed to go on is saved (exit code 3); `again` says how to."""
+
+    def __init__(self, again: str = "the same call with --resume") -> None:
+        super().__init__(again)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from engnn.data.files import MissingFile
+from engnn.errors import Stopped
 from engnn.reproduce import ledger, work
 from engnn.reproduce.table import Run, Table
 from engnn.train.finite import NotFinite
@@ -140,3 +141,12 @@ def test_only_complete_records_of_the_table_s_seeds_count(small: Table, made: Ca
     by_seed, others = ledger.of_cell(found, cell, 2)
     assert list(by_seed) == [0]
     assert others == 2
+
+
+def test_a_signal_is_no_budget(small: Table, tmp_path: Path) -> None:
+    def measure(run: Run, folder: Path, stopping: object) -> dict[str, Any]:
+        raise Stopped
+
+    table = replace(small, rows=tuple(replace(row, measure=measure) for row in small.rows))
+    with pytest.raises(Stopped, match=r"^the same call$"):
+        go(table, tmp_path)

@@ -70,7 +70,7 @@ def _one(path: Path, run: Run, runs: Path, stopping: Stopping, say: Callable[[st
             return FAILED, str(error)
         except Stopped:
             if not stopping():
-                raise
+                raise Stopped("the same call") from None
             return LEFT, "begun"
         ledger.add(path, run, said, about(run.cell))
         return RAN, f"{time.monotonic() - began:.0f} s"
