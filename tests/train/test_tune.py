@@ -382,7 +382,7 @@ def test_the_best_recipe_trains_to_the_score_of_the_best_trial(engnn: Any, tmp_p
     assert json.loads(more.out)["trials"]["complete"] == 3
 
 
-LONG = (*CALL, "--study=s.jsonl", "--trials=1", "--train.epochs=200", "--train.checkpoint_steps=20", "--json")
+LONG = (*CALL, "--study=s.jsonl", "--trials=1", "--train.epochs=120", "--train.checkpoint_steps=20", "--json")
 
 
 def test_a_killed_worker_is_replaced_and_a_stopped_search_goes_on(engnn: Any, tmp_path: Path) -> None:
@@ -404,7 +404,7 @@ def test_a_killed_worker_is_replaced_and_a_stopped_search_goes_on(engnn: Any, tm
     ended = engnn(*LONG, "--resume", cwd=tmp_path)
     assert ended.code == 0, ended.err
     assert json.loads(ended.out)["trials"] == {"complete": 1, "pruned": 0, "failed": 0, "running": 0}
-    assert [len(trial.valid) for trial in Study(study.path).trials] == [200]
+    assert [len(trial.valid) for trial in Study(study.path).trials] == [120]
 
 
 def test_workers_end_when_who_started_them_is_killed(engnn: Any, tmp_path: Path) -> None:
@@ -417,7 +417,7 @@ def test_workers_end_when_who_started_them_is_killed(engnn: Any, tmp_path: Path)
         time.sleep(0.01)
     study.refresh()
     assert study.trials[0].state == "running"
-    assert len(study.trials[0].valid) < 200
+    assert len(study.trials[0].valid) < 120
 
 
 def epochs_done(path: Path, count: int) -> Study:
