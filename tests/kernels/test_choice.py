@@ -48,6 +48,13 @@ def test_compiled_once_for_all_processes() -> None:
     assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before
 
 
+def test_kept_in_the_users_cache(tmp_path: Path) -> None:
+    if isinstance(found := cpu.library(), str):
+        pytest.skip(f"kernels: cpp cannot be had here ({found})")
+    assert run(ENGNN_CACHE="", XDG_CACHE_HOME=str(tmp_path)).stdout == "cpp 120.0\n"
+    assert [path.suffix for path in (tmp_path / "engnn" / "kernels").iterdir()] == [".so"]
+
+
 def test_an_unknown_wish_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGNN_KERNELS", "fast")
     with pytest.raises(ValueError, match="fast"):

@@ -44,13 +44,19 @@ def library() -> ctypes.CDLL | str:
         return f"no C++ compiler: {error}"
     key = [SOURCE.read_text(), version, " ".join(FLAGS), _cpu(), torch.__version__]
     name = f"rows-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.so"
-    folder = Path(os.environ.get("ENGNN_CACHE") or Path.home() / ".cache" / "engnn") / "kernels"
     try:
+        folder = _cache() / "kernels"
         if not (folder / name).exists():
             _compile(compiler, folder, name)
         return ctypes.CDLL(str(folder / name))
     except (OSError, RuntimeError) as error:
         return str(error)
+
+
+def _cache() -> Path:
+    if own := os.environ.get("ENGNN_CACHE"):
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "engnn"
 
 
 def _compile(compiler: str, folder: Path, name: str) -> None:
