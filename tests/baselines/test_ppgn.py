@@ -48,7 +48,8 @@ def test_it_cannot_tell_the_rook_graph_from_shrikhandes(
     torch.testing.assert_close(model(None, edges(rook)), model(None, edges(shrikhande)), atol=1e-13, rtol=1e-13)
 
 
-def test_it_learns_to_count_triangles_at_nodes(edges: Callable[..., Tensor]) -> None:
+@pytest.mark.parametrize("length", [3, 4])
+def test_it_learns_to_count_cycles_at_nodes(length: int, edges: Callable[..., Tensor]) -> None:
     def far(model: torch.nn.Module, steps: int = 120) -> float:
         torch.manual_seed(0)
         optimizer = torch.optim.Adam(model.parameters(), 1e-2)
@@ -63,7 +64,8 @@ def test_it_learns_to_count_triangles_at_nodes(edges: Callable[..., Tensor]) -> 
     graph = nx.disjoint_union_all(
         [nx.random_regular_graph(3, 10, seed=seed) for seed in range(8)]
     )  # all nodes look alike
-    target = torch.tensor([count for _, count in sorted(nx.triangles(graph).items())]).double()
+    cycles = [cycle for cycle in nx.simple_cycles(graph, length_bound=length) if len(cycle) == length]
+    target = torch.bincount(torch.tensor(cycles).flatten(), minlength=len(graph)).double()
     assert target.std() > 0.3
     edge_index = edges(graph)
     torch.manual_seed(0)
