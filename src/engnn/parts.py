@@ -1,7 +1,7 @@
 """Parts of a concatenation that is never built: what the Linears and MLPs of the layers are given.
 
 A part is a tensor, or stands for one that is not built either: `Shared` for what a set's elements have in common, whose
-product is made once a set; `Pending` for a Linear's output, whose product is made by one Linear in the place of two.
+product is made once a set; `Pending` for an MLP's output, whose product and last Linear are one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from engnn.sets import Shared
 
 
 class Pending(NamedTuple):
-    """What a Linear makes of some values, not yet made."""
+    """What an MLP makes, not yet made: the rows of its first Linear, and its last one."""
 
-    values: Tensor
+    hidden: kernels.Rows
     lin: nn.Linear
 
     def made(self) -> Tensor:
-        out: Tensor = self.lin(self.values)
-        return out
+        return kernels.linear(self.hidden, self.lin.weight, self.lin.bias)
 
 
 Part: TypeAlias = Tensor | Shared | Pending
@@ -48,7 +47,7 @@ def rows(parts: Sequence[Part], weight: Tensor, bias: Tensor | None = None, own:
         if isinstance(part, Shared):
             table, entry = F.linear(part.values, block), None if part.sets.num == 1 else part.sets.owner
         elif isinstance(part, Pending):
-            values.append(part.values)
+            values.append(F.relu(kernels.product(part.hidden)))
             blocks.append(block @ part.lin.weight)
             bias = block @ part.lin.bias if bias is None else bias + block @ part.lin.bias
         else:
@@ -68,7 +67,19 @@ def together(linears: Sequence[Affine], parts: Sequence[Part], own: Tensor | Non
     weights, biases = zip(*linears, strict=True)
     filled = [w.new_zeros(len(w)) if bias is None else bias for w, bias in linears]
     bias = torch.cat(filled) if any(bias is not None for bias in biases) else None
-    return kernels.product(rows(parts, torch.cat(weights), bias, own))
+    blocks = torch.split(torch.cat(weights), [_width(part) for part in parts], dim=1)
+    pending = [(part, block) for part, block in zip(parts, blocks, strict=True) if isinstance(part, Pending)]
+    others = [(part, block) for part, block in zip(parts, blocks, strict=True) if not isinstance(part, Pending)]
+    out = own
+    if others:
+        rest, blocks = zip(*others, strict=True)
+        out, bias = kernels.product(rows(rest, torch.cat(blocks, 1), bias, own)), None
+    for part, block in pending:  # the hidden rows of an MLP are made again going back, rather than kept
+        last = block @ part.lin.bias if bias is None else bias + block @ part.lin.bias
+        made, bias = kernels.linear(part.hidden, block @ part.lin.weight, last), None
+        out = made if out is None else out + made
+    assert out is not None
+    return out
 
 
 def apart(values: Tensor, width: int) -> tuple[Tensor, Tensor]:
