@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from engnn.errors import InputError
+from engnn.report.record import read_records
 from engnn.reproduce import figure, ledger, pages
 from engnn.reproduce.brec import judged
-from engnn.reproduce.table import Cell, Table, printed, table, tables
+from engnn.reproduce.table import Cell, Run, Table, printed, table, tables
+from engnn.reproduce.tables import scalability
 from engnn.reproduce.tables.noise import DRAWS
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +61,7 @@ def test_records_in_the_repository_are_of_tables_and_cells_that_are_there() -> N
         one = table(path.stem)
         cells = {(cell.row.name, cell.column.name) for cell in one.cells}
         found = ledger.read(path)
+        assert len(read_records(path)) == len(found)  # which `engnn report records/` takes
         assert len(found) == len(path.read_text().splitlines())
         for said in found:
             assert said["cell"]["table"] == one.name
@@ -165,6 +168,19 @@ def test_ratios_of_the_epoch_are_beside_the_paper_s(made: Made, tmp_path: Path) 
     put(tmp_path, made(cell, 0, None, rows=models, batch=128, layers=6))
     text = "\n".join(pages.section(table("scalability"), pages.results(table("scalability"), tmp_path)))
     assert "| engnn | 30.0 | 1.50 | 3.00 | 5 | 4.81 | 2.04 | 0.62 |" in text
+
+
+def test_the_epoch_is_a_record_like_any_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from engnn.bench import epoch
+
+    rows_ = [{"model": "engnn", "epoch_seconds": 30.0, "peak_bytes": None}]
+    said = {"data": "zinc", "provenance": "substitute", "batch": 128, "layers": 6, "rows": rows_}
+    monkeypatch.setattr(epoch, "run", lambda repetitions: said)
+    run = Run(table("scalability").cells[0], 0)
+    ledger.add(tmp_path / "scalability.jsonl", run, scalability.measured(run, tmp_path, lambda: False), [])
+    (record,) = read_records(tmp_path / "scalability.jsonl")
+    assert record.whole["rows"] == rows_
+    assert [one.whole for one in pages.results(table("scalability"), tmp_path)] == [True]
 
 
 def test_a_page_without_markers_is_told() -> None:
