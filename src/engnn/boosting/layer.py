@@ -109,7 +109,7 @@ class EquivariantNoise(Module):
     ) -> tuple[Tensor, Tensor]:
         """x² and Z², x¹ being what the convolution has said."""
         self._check_output(x1, z_target)
-        total = neighbour_noise(z_source, len(z_target), edge_index, self.degree) if self.noise_messages else None
+        total = neighbour_noise(z_source, z_target.size(0), edge_index, self.degree) if self.noise_messages else None
         x2, z2 = self.branch(x1, z_target, total, graphs)
         return x2, z2
 
@@ -143,8 +143,8 @@ class EquivariantNoise(Module):
                 f"{conv} returned x of shape {list(x1.shape)}, but {self.out_channels} columns were expected: "
                 f"pass out_channels={x1.size(-1)}"
             )
-        if len(x1) != len(z):
+        if x1.size(0) != z.size(0):
             raise InputError(
-                f"{conv} returned {len(x1)} nodes, but z has {len(z)}: give noise for the same nodes, "
+                f"{conv} returned {x1.size(0)} nodes, but z has {z.size(0)}: give noise for the same nodes, "
                 "as a pair (sources, targets) where x is one"
             )

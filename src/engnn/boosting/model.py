@@ -126,9 +126,9 @@ class Carrier(nn.Module):
         z = stream.start(sources) if stream.z is None else stream.z
         if stream.trims:
             z = z[:sources]
-        if len(z) != sources:
+        if z.size(0) != sources:
             raise InputError(
-                f"the model goes from {len(z)} to {sources} nodes between its convolutions (is there a pooling?), "
+                f"the model goes from {z.size(0)} to {sources} nodes between its convolutions (is there a pooling?), "
                 "which boost cannot follow: wrap its convolutions one by one in EquivariantNoise"
             )
         noisy, batch = z[:targets], None if stream.batch is None else stream.batch[:targets]
@@ -241,4 +241,4 @@ def _sizes(x: Any) -> tuple[int, int]:
     sources, targets = x if isinstance(x, tuple) else (x, x)
     if not isinstance(sources, Tensor):
         raise InputError(f"a boosted convolution was given x of type {type(sources).__name__}: it takes node features")
-    return len(sources), len(sources if targets is None else targets)
+    return sources.size(0), (sources if targets is None else targets).size(0)
