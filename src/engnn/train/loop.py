@@ -96,6 +96,7 @@ class Training:
         self.best: dict[str, Tensor] = {}
         self.now = Progress()
         self.told: list[Told] = []
+        self.behind = task.device.type == "cuda" and not self.processes.several  # it never waits for its last step
         self.loss = math.nan  # of the last step that was read
         self.batches = self.new_epoch()
         self.valid = task.part("valid", config.train.batch_size, share=self.processes.share)
@@ -187,21 +188,22 @@ class Training:
         share.sum_gradients(self.parameters)
         norm = torch.cat([one.grad.flatten() for one in self.parameters if one.grad is not None]).norm()
         numbers = torch.cat([numbers, norm.double()[None]])
+        self.told.append(Told.of(numbers, batch, now, len(self.batches)))
+        ended = self.read(behind=self.behind)
         # the optimiser divides by the one, and under the other leaves the weights as they are
         self.optimizer.grad_scale = (norm / train.clip).clamp(min=1) if train.clip else None  # type: ignore[attr-defined]
-        self.optimizer.found_inf = (~numbers.isfinite().all()).float()  # type: ignore[attr-defined]
+        self.optimizer.found_inf = (~numbers.isfinite().all()).float() if self.behind else None  # type: ignore[attr-defined]
         self.optimizer.step()
         if self.average is not None:
             _follow(self.average, self.model, train.average)
-        self.told.append(Told.of(numbers, batch, now, len(self.batches)))
         now.step += 1
         now.batch += 1
-        return self.read(behind=self.task.device.type == "cuda" and not share.several)
+        return ended
 
     def read(self, *, behind: bool = False) -> tuple[float, bool]:
-        """Take in what steps have told, and stop where it is not finite: the last loss, and whether to stop.
+        """Take in what steps have told, the last one left if `behind`: the last loss, and whether to stop.
 
-        A CUDA device is left one step `behind`, so that it never waits for the next step to be prepared.
+        What is not finite ends the run.
         """
         now, stop = self.now, False
         while len(self.told) > (behind and math.isfinite(self.loss)):
