@@ -128,6 +128,8 @@ template <class T, class F> inline void lanes(Int n, F f) {
   constexpr int W = VECTOR / sizeof(T);
   Int k = 0;
   for (; k + W <= n; k += W) f(k, Vector<T, W>());
+  for (; W > 8 && k + 8 <= n; k += 8) f(k, Vector<T, 8>());
+  for (; W > 4 && k + 4 <= n; k += 4) f(k, Vector<T, 4>());
   for (; k < n; k++) f(k, Vector<T, 1>());
 }
 #define VEC typedef typename decltype(vector)::type vec
