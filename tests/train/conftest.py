@@ -16,17 +16,6 @@ from typing import Any
 
 import pytest
 
-TASKS = ("node", "link", "subgraph", "graph")
-TINY = (
-    "--model.layers=1",
-    "--model.hidden=8",
-    "--model.noise_channels=4",
-    "--model.noise_dim=4",
-    "--train.epochs=3",
-    "--train.batch_size=8",
-    "--draws=2",
-)
-
 
 @dataclass(frozen=True)
 class Ended:
