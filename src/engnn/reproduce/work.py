@@ -13,12 +13,11 @@ from pathlib import Path
 import torch
 
 from engnn.data.files import MissingFile
-from engnn.errors import Stopped
+from engnn.errors import InputError, Stopped
 from engnn.reproduce import ledger
 from engnn.reproduce.recipe import about, settings
 from engnn.reproduce.table import Cell, Run, Stopping, Table
 from engnn.train import durable
-from engnn.train.finite import NotFinite
 from engnn.train.tune import try_lock
 
 DONE, RAN, BUSY, LEFT, ABSENT, FAILED = "on record", "run now", "run by another process", "left", "no data", "failed"
@@ -40,9 +39,11 @@ def work(
     ends, however it ends. A signal raises `Stopped`, and all is saved.
     """
     path = ledger.path_of(records, table)
+    known = ledger.read(path)
+    done = {cell.name: ledger.of_cell(known, cell, seeds)[0] for cell in cells}
     found = []
     for run in table.runs(cells, seeds):
-        state, why = _one(path, run, runs, stopping, say)
+        state, why = (DONE, "") if run.seed in done[run.cell.name] else _one(path, run, runs, stopping, say)
         if state not in (DONE, LEFT):
             say(f"{run.cell.name}, seed {run.seed}: {state}{why and ', ' + why}")
         found.append((run, state, why))
@@ -50,15 +51,13 @@ def work(
 
 
 def _one(path: Path, run: Run, runs: Path, stopping: Stopping, say: Callable[[str], None]) -> tuple[str, str]:
-    if _on_record(path, run):
-        return DONE, ""
     if stopping():
         return LEFT, ""
     folder = folder_of(runs, run)
     with _claim(folder) as mine:
         if not mine:
             return BUSY, ""
-        if _on_record(path, run):  # by whom had the lock until now
+        if run.seed in ledger.of_cell(ledger.read(path), run.cell, run.seed + 1)[0]:  # by whom had the lock until now
             return DONE, ""
         say(f"{run.cell.name}, seed {run.seed}: {folder}")
         began = time.monotonic()
@@ -66,7 +65,7 @@ def _one(path: Path, run: Run, runs: Path, stopping: Stopping, say: Callable[[st
             said = run.cell.row.measure(run, folder, stopping)
         except MissingFile as error:
             return ABSENT, str(error)
-        except (NotFinite, torch.OutOfMemoryError) as error:
+        except (InputError, torch.OutOfMemoryError) as error:
             return FAILED, str(error)
         except Stopped:
             if not stopping():
@@ -74,11 +73,6 @@ def _one(path: Path, run: Run, runs: Path, stopping: Stopping, say: Callable[[st
             return LEFT, "begun"
         ledger.add(path, run, said, about(run.cell))
         return RAN, f"{time.monotonic() - began:.0f} s"
-
-
-def _on_record(path: Path, run: Run) -> bool:
-    by_seed, _ = ledger.of_cell(ledger.read(path), run.cell, run.seed + 1)
-    return run.seed in by_seed
 
 
 def folder_of(runs: Path, run: Run) -> Path:
