@@ -17,8 +17,10 @@ import pytest
 from engnn.data.files import MissingFile
 from engnn.errors import Stopped
 from engnn.reproduce import ledger, work
+from engnn.reproduce.recipe import settings
 from engnn.reproduce.table import Run, Table
 from engnn.train.finite import NotFinite
+from engnn.train.options import make_config, parse_recipe, read_recipe, written
 
 MEASURED = ("seconds", "peak_memory_bytes", "revision", "hardware")  # of the place and the time, not of the run
 
@@ -150,3 +152,15 @@ def test_a_signal_is_no_budget(small: Table, tmp_path: Path) -> None:
     table = replace(small, rows=tuple(replace(row, measure=measure) for row in small.rows))
     with pytest.raises(Stopped, match=r"^the same call$"):
         go(table, tmp_path)
+
+
+def test_a_tuned_recipe_as_it_is_written_asks_for_what_its_runs_have_on_record(small: Table, whole: Path) -> None:
+    """`engnn tune` writes whole configurations, of another seed: they may lie where recipes of cells do."""
+    found = ledger.read(whole / "records" / "small.jsonl")
+    by_seed, _ = ledger.of_cell(found, small.cells[0], 2)
+    config = make_config(read_recipe(work.folder_of(whole / "runs", Run(small.cells[0], 0)) / "config.yaml"))
+    recipe = parse_recipe(written(config), "best.yaml")
+    for seed, said in by_seed.items():
+        own = {**settings(Run(small.cells[0], seed)), "seed": seed}
+        assert ledger.fits(said, {**recipe, **own})
+        assert not ledger.fits(said, {**recipe, **own, "train.learning_rate": 1.0})
