@@ -45,3 +45,14 @@ def test_several_types_of_nodes() -> None:
 def test_an_exported_model_takes_graphs_of_any_size(kernels: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGNN_KERNELS", kernels)
     assert run("export") < 1e-5
+
+
+def test_graphgym_makes_a_boosted_network_of_its_configuration() -> None:
+    pytest.importorskip("yacs")
+    assert run("graphgym") == [2, 5]
+
+
+@pytest.mark.filterwarnings("ignore")  # Lightning's own
+def test_lightning_trains_a_boosted_model() -> None:
+    pytest.importorskip("pytorch_lightning")
+    assert run("lightning") < 0.1

@@ -184,6 +184,7 @@ class Boosted(Module):
         if any(isinstance(value, dict | HeteroData) for value in taken.values()):
             raise InputError("boost takes models of one type of nodes: wrap yours in HeteroEquivariantNoise, by layer")
         data = next((value for value in taken.values() if isinstance(value, Data)), None)
+        taken = {key: value for key, value in taken.items() if value is not data}  # GraphGym calls it batch
         for key in ("noise", "batch", "graph_id"):  # not batch_size: that of a neighbour loader counts its seed nodes
             given[key] = taken.get(key, getattr(data, key, None)) if given[key] is None else given[key]
         stream = self.stream

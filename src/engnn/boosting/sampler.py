@@ -56,23 +56,24 @@ class NeighbourSampler(BaseSampler):
         if seed_time is not None:
             raise InputError("NeighbourSampler knows no times: leave input_time out")
         number = torch.full((self.num_nodes,), -1)  # of each node, within the sample
-        nodes, rows, cols, edges = [seed], [], [], []
         number[seed] = torch.arange(len(seed))
-        count, frontier = len(seed), seed
+        nodes, edges, places = [seed], [], []
         for most in self.num_neighbors:
-            place, owner = self._edges_into(frontier, most)
+            place, owner = self._edges_into(nodes[-1], most)
             found = self.source[place]
             new = found[number[found] < 0].unique()
-            number[new] = count + torch.arange(len(new))
-            count, rows, cols = count + len(new), [*rows, number[found]], [*cols, number[frontier][owner]]
-            nodes, edges, frontier = [*nodes, new], [*edges, self.edge[place]], new
+            number[new] = sum(map(len, nodes)) + torch.arange(len(new))
+            edges.append(torch.stack([number[found], number[nodes[-1]][owner]]))
+            places.append(place)
+            nodes.append(new)
+        row, col = torch.cat(edges, 1)
         return SamplerOutput(
             node=torch.cat(nodes),
-            row=torch.cat(rows),
-            col=torch.cat(cols),
-            edge=torch.cat(edges),
+            row=row,
+            col=col,
+            edge=self.edge[torch.cat(places)],
             num_sampled_nodes=[len(hop) for hop in nodes],
-            num_sampled_edges=[len(hop) for hop in edges],
+            num_sampled_edges=[len(hop) for hop in places],
         )
 
     def _edges_into(self, nodes: Tensor, most: int) -> tuple[Tensor, Tensor]:
