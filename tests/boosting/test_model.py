@@ -219,6 +219,25 @@ def test_a_fit_tells_apart_what_the_model_cannot() -> None:
     assert fit(gin) > 0.69
 
 
+def test_a_copy_is_on_its_own() -> None:
+    boosted, data = boost(make("GCN"), zero_init=False).eval(), graphs()
+    copied = deepcopy(boosted)
+    said = boosted(data.x, data.edge_index, noise=1)
+    assert torch.equal(copied(data.x, data.edge_index, noise=1), said)
+    copied.reset_parameters()
+    assert not torch.equal(copied(data.x, data.edge_index, noise=1), said)
+    assert torch.equal(boosted(data.x, data.edge_index, noise=1), said)
+
+
+class Points(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = pyg.PointNetConv(nn.Linear(5, 8))
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        return self.conv(x, x[:, :2], edge_index)
+
+
 class Pooled(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -249,6 +268,11 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         r"noise has shape \[9, 5, 2\], but this model takes \[9, 16, 2\]",
     ),
     "pooling": (lambda: boost(Pooled())(graphs().x, graphs().edge_index), "from 9 to 5 nodes .* pooling"),
+    "points": (
+        lambda: boost(Points(), widths={"conv": 8})(graphs().x, graphs().edge_index),
+        r"only convolutions called as conv\(x, edge_index, …\) fit",
+    ),
+    "twice": (lambda: boost(boost(make("GCN"))), "boosted already"),
     "a part alone": (lambda: boost(make("GCN")).convs[0](graphs().x, graphs().edge_index), "call the boosted model"),
     "nodes of several types": (lambda: boost(make("own"))(hetero()), "one type of nodes"),
 }

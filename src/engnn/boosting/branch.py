@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.utils import is_torch_sparse_tensor, to_edge_index
 
+from engnn.errors import InputError
 from engnn.nn.deep_set import PERMUTATION, Symmetry
 from engnn.nn.linear import MLP, Module, activation
 from engnn.parts import Part, together
@@ -75,6 +76,10 @@ def neighbour_noise(z: Tensor, num_targets: int, edge_index: Tensor, degree: flo
     """
     if is_torch_sparse_tensor(edge_index):
         edge_index = to_edge_index(edge_index)[0].flip(0)  # PyG's sparse adjacencies are transposed
+    if not isinstance(edge_index, Tensor) or edge_index.is_floating_point() or edge_index.shape[:-1] != (2,):
+        raise InputError(
+            "noise needs edge_index [2, m] after x: only convolutions called as conv(x, edge_index, …) fit"
+        )
     square = max(z.size(0), num_targets)  # a bipartite graph is given nodes until it is square
     neighbours = Neighbours.from_edges(edge_index, square)
     scale = degree**0.5 * neighbours.of.scale(z.flatten(1)[:, :1], degree).flatten()

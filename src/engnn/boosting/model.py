@@ -58,6 +58,8 @@ def boost(
     """
     if not isinstance(model, nn.Module):
         raise InputError(f"boost takes a model, and was given a {type(model).__name__}: give the module itself")
+    if any(isinstance(part, Carrier) for part in model.modules()):
+        raise InputError("the model is boosted already: boost the model that it was made of")
     stream = Stream()
     wrap = partial(
         EquivariantNoise,
