@@ -55,4 +55,4 @@ def test_graphgym_makes_a_boosted_network_of_its_configuration() -> None:
 @pytest.mark.filterwarnings("ignore")  # Lightning's own
 def test_lightning_trains_a_boosted_model() -> None:
     pytest.importorskip("pytorch_lightning")
-    assert run("lightning") < 0.1
+    assert run("lightning", epochs=5) < 1 / 18  # the variance of what is to be learned
