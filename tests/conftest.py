@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import HealthCheck, settings
 
 from engnn.data import files
@@ -23,7 +24,12 @@ _CACHE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before anything runs, doctests included: the user's cache is out of reach, and so is the network."""
+    """Before anything runs, doctests included: the user's cache is out of reach, and so is the network.
+
+    All compute on one thread, since the last bits of a sum depend on their number, and small sums are quicker so.
+    """
+    os.environ["OMP_NUM_THREADS"] = "1"  # of processes that tests start
+    torch.set_num_threads(1)
     config.stash[_CACHE] = tempfile.TemporaryDirectory(prefix="engnn-test-")
     os.environ["ENGNN_CACHE"] = config.stash[_CACHE].name
     os.environ["ENGNN_OFFLINE"] = "1"
