@@ -88,3 +88,29 @@ def shrikhande() -> nx.Graph:
     steps = [(0, 1), (1, 0), (1, 1)]
     ends = [((a, b), ((a + c) % 4, (b + d) % 4)) for a in range(4) for b in range(4) for c, d in steps]
     return nx.convert_node_labels_to_integers(nx.Graph(ends), ordering="sorted")
+
+
+@pytest.fixture
+def miscounted(edges: Edges) -> Callable[[nn.Module, int], float]:
+    """`miscounted(model, length)`: by how much a model still errs that was taught to count cycles at each node.
+
+    All nodes of the graphs have three neighbours, so that they look alike to plain message passing.
+    """
+
+    def of(model: nn.Module, length: int) -> float:
+        graph = nx.disjoint_union_all([nx.random_regular_graph(3, 10, seed=seed) for seed in range(8)])
+        cycles = [cycle for cycle in nx.simple_cycles(graph, length_bound=length) if len(cycle) == length]
+        target = torch.bincount(torch.tensor(cycles).flatten(), minlength=len(graph)).double()
+        assert target.std() > 0.3
+        edge_index = edges(graph)
+        torch.manual_seed(0)
+        optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+        for _ in range(120):
+            optimizer.zero_grad()
+            loss = (model(None, edge_index)[:, 0] - target).abs().mean()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        model.eval()
+        return float((model(None, edge_index)[:, 0] - target).detach().abs().mean())
+
+    return of
