@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import torch
 from torch import Tensor
@@ -20,15 +20,22 @@ class NodeTask(Task):
 
     def epoch(self, number: int, size: int, *, seed: int, share: Share) -> Batches:
         batches = self.part("train", size, share=share)
+        if len(self.dataset.graphs) == 1:  # there is nothing to shuffle
+            return batches
         graphs = torch.cat(list(batches.parts))
         order = graphs[shuffled(len(graphs), seed=seed, epoch=number)]
         return replace(batches, parts=torch.split(order, size))
 
     def part(self, name: str, size: int, *, share: Share) -> Batches:
+        if (name, share) in self._of_one:
+            return self._of_one[name, share]
         targets = self.targets(name)
         first = torch.searchsorted(targets, self.dataset.graphs.node_ptr)  # of each graph, among the targets
         graphs = torch.nonzero(first[1:] > first[:-1]).flatten()
-        return Batches(torch.split(graphs, size), partial(self._batch, targets, first), len(targets), share)
+        batches = Batches(torch.split(graphs, size), partial(self._batch, targets, first), len(targets), share)
+        if len(self.dataset.graphs) == 1:  # its batch is the same in every epoch, and made once
+            batches = self._of_one[name, share] = replace(batches, make=cache(batches.make))
+        return batches
 
     def ids(self, name: str) -> dict[str, list[str]]:
         graphs, targets = self.dataset.graphs, self.targets(name)
@@ -55,6 +62,10 @@ class NodeTask(Task):
         y = None if self.dataset.y is None else self.dataset.y[targets[rows]].to(self.device)
         whole = len(self.dataset.graphs) == 1
         return Batch(self._one if whole else self._inputs(graphs), nodes.to(self.device), rows.to(self.device), y)
+
+    @cached_property
+    def _of_one(self) -> dict[tuple[str, Share], Batches]:
+        return {}
 
     @cached_property
     def _one(self) -> Inputs:
