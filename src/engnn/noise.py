@@ -97,10 +97,10 @@ def parse(kind: str) -> tuple[str, ...]:
 
 
 def as_features(noise: Tensor, kind: str, num_nodes: int, noise_channels: int) -> Tensor:
-    """Noise that a user gives, `[n, C]` or for a sum of K kinds `[n, C, K]`, as `[n, C, K]`.
+    """Noise `[n, C]`, or for a sum of K kinds `[n, C, K]`, as models hear it: `[n, C, K]`, of mean square 1.
 
-    >>> as_features(torch.ones(3, 4), "normal", 3, 4).shape
-    torch.Size([3, 4, 1])
+    >>> as_features(sample("onehot", 3, 4, seed=0), "onehot", 3, 4).square().mean((1, 2))
+    tensor([1., 1., 1.])
     """
     kinds = len(parse(kind))
     shape = (num_nodes, noise_channels, kinds)
@@ -110,7 +110,7 @@ def as_features(noise: Tensor, kind: str, num_nodes: int, noise_channels: int) -
             f"noise has shape {list(noise.shape)}, but this model takes {list(wanted)}: {num_nodes} nodes, "
             f"noise_channels={noise_channels}, one feature for each kind in {kind!r}"
         )
-    return noise.reshape(shape)
+    return noise.reshape(shape) * noise.new_tensor(scales(kind, noise_channels))
 
 
 def scales(kind: str, noise_channels: int) -> list[float]:

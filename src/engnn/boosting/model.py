@@ -217,14 +217,7 @@ class Boosted(Module):
         if not isinstance(noise, Tensor):
             seed = torch.randint(2**62, ()) if noise is None else noise
             noise = self.sample_noise(n, seed=seed, batch=batch, graph_id=graph_id)
-        kinds = len(noises.parse(self.noise))
-        shape = (n, self.noise_channels, kinds)
-        if noise.shape not in (shape, shape[: 2 + (kinds > 1)]):
-            raise InputError(
-                f"noise has shape {list(noise.shape)}, but this model takes {list(shape[: 2 + (kinds > 1)])}: "
-                f"{n} nodes, noise_channels={self.noise_channels}, one feature for each kind in {self.noise!r}"
-            )
-        z: Tensor = self.lin_z(noise.reshape(shape) * noise.new_tensor(noises.scales(self.noise, self.noise_channels)))
+        z: Tensor = self.lin_z(noises.as_features(noise, self.noise, n, self.noise_channels))
         return z
 
     def __getattr__(self, name: str) -> Any:

@@ -183,5 +183,4 @@ class ENGNN(Module):
         if not isinstance(noise, Tensor):
             seed = torch.randint(2**62, ()) if noise is None else noise
             noise = self.sample_noise(n, seed=seed, batch=batch, graph_id=graph_id)
-        noise = noises.as_features(noise, self.noise, n, self.noise_channels)
-        return noise * noise.new_tensor(noises.scales(self.noise, self.noise_channels))
+        return noises.as_features(noise, self.noise, n, self.noise_channels)
