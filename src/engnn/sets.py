@@ -82,7 +82,8 @@ class Neighbours(NamedTuple):
     def from_edges(cls, edge_index: Tensor, num_nodes: int) -> Neighbours:
         """Neighbourhoods of a PyG `edge_index`, whose entries go from row 0 to row 1."""
         source, target = edge_index
-        return cls(source, Sets.of(target, num_nodes), Adjacency.of(source, target, num_nodes))
+        edges = Adjacency.of(source, target, num_nodes)
+        return cls(source, Sets(target, num_nodes, edges.pointer.diff()), edges)
 
     def sum(self, values: Tensor, scale: Tensor | None = None) -> Tensor:
         """scale[i] · Σ_{j ∈ N(i)} values_j: `[n, …]` → `[n, …]`."""

@@ -13,6 +13,7 @@ from torch_geometric.nn import global_mean_pool
 
 from engnn import noise as noises
 from engnn.errors import InputError
+from engnn.sets import count_nodes
 
 Targets = Tensor | tuple[Tensor, Tensor, int] | None
 Pool = Callable[[Tensor, Tensor, int], Tensor]
@@ -145,13 +146,6 @@ def fits(model: str, level: str, levels: tuple[str, ...], why: str = "") -> None
         raise InputError(
             f"{model} is for {' and '.join(levels)} tasks, and this is a {level} task{why}: take another --model"
         )
-
-
-def count_nodes(edge_index: Tensor, num_nodes: int | None) -> int:
-    """n, where no features tell it."""
-    if num_nodes is not None:
-        return num_nodes
-    return 1 + int(edge_index.max()) if edge_index.numel() else 0
 
 
 def mlp(*widths: int, dropout: float = 0.0) -> nn.Sequential:

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from engnn.baselines._model import Targets, count_nodes, fits
+from engnn.baselines._model import Targets, fits
+from engnn.sets import count_nodes
 
 AT_ONCE = 1 << 22  # neighbours that are looked up together
 
@@ -46,7 +47,7 @@ class Heuristic(nn.Module):
     ) -> Tensor:
         """The logits `[T, 1]` of pairs `[2, T]`; see `engnn.nn.model.ENGNN.forward`. Features are not looked at."""
         assert isinstance(targets, Tensor)
-        n = len(x) if x is not None else count_nodes(edge_index, num_nodes)
+        n = count_nodes(edge_index, num_nodes, x)
         score = common(edge_index, n, targets, self.weight)
         out: Tensor = (softplus(self.slope) * score.log1p().to(self.slope.dtype) + self.offset)[:, None]
         return out
