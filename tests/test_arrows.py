@@ -23,6 +23,7 @@ LAYERS: list[set[str]] = [
     {"parts"},
     {"sets"},
     {"noise", "kernels"},
+    {"folders"},
     {"errors"},
 ]
 ALONE = {"reference", "testing"}  # they import nothing of engnn, and nothing of engnn imports them

@@ -14,6 +14,7 @@ import pytest
 
 from engnn.data import files
 from engnn.errors import InputError
+from engnn.folders import cache_folder
 
 NOBODY = 65534
 SINGLE = ("g.json", "g.json.gz", "g.graphml", "g.npz")
@@ -89,4 +90,4 @@ def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPat
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(files.Path, "home", homeless)
     with pytest.raises(InputError, match=r"no home folder.*set ENGNN_CACHE"):
-        files.cache_folder()
+        cache_folder()

@@ -82,17 +82,6 @@ def test_a_data_root_that_does_not_exist_is_an_error_rather_than_ignored(
         files.roots()
 
 
-def test_the_cache_follows_its_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    monkeypatch.setenv("ENGNN_CACHE", str(tmp_path / "own"))
-    assert files.cache_folder() == tmp_path / "own"
-    monkeypatch.delenv("ENGNN_CACHE")
-    assert files.cache_folder() == tmp_path / "xdg" / "engnn"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert files.cache_folder() == tmp_path / "home" / ".cache" / "engnn"
-
-
 def test_nothing_is_downloaded_where_that_is_forbidden(
     named: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

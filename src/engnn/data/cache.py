@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from engnn.data import files
+from engnn.folders import cache_folder
 
 if TYPE_CHECKING:
     from engnn.data.source import Arrays, Source
@@ -61,7 +62,7 @@ def cached(source: Source, key: str, build: Callable[[], Arrays]) -> Arrays:
         "revision": source.revision,
         "files": [[file.path, file.sha256 or _stamp(files.find(file))] for file in source.files],
     }
-    return entry(files.cache_folder() / "parsed" / _safe(source.name), _safe(key), made_from, build)
+    return entry(cache_folder() / "parsed" / _safe(source.name), _safe(key), made_from, build)
 
 
 def entry(folder: Path, name: str, made_from: object, build: Callable[[], Arrays]) -> Arrays:

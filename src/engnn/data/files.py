@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engnn.errors import InputError
+from engnn.folders import cache_folder
 
 if TYPE_CHECKING:
     from engnn.data.source import File, Packed
@@ -16,18 +17,6 @@ if TYPE_CHECKING:
 
 class MissingFile(InputError):
     """A raw file is in none of the places and cannot be had."""
-
-
-def cache_folder() -> Path:
-    """The user's cache: `$ENGNN_CACHE`, else `engnn` under `$XDG_CACHE_HOME`, else under `~/.cache`."""
-    if own := os.environ.get("ENGNN_CACHE"):
-        return Path(own)
-    if shared := os.environ.get("XDG_CACHE_HOME"):
-        return Path(shared) / "engnn"
-    try:
-        return Path.home() / ".cache" / "engnn"
-    except RuntimeError as error:
-        raise InputError("this user has no home folder to cache data in: set ENGNN_CACHE to a folder") from error
 
 
 def downloads() -> Path:

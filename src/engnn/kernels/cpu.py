@@ -16,6 +16,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from engnn.errors import InputError
+from engnn.folders import cache_folder
+from engnn.kernels import plain
 from engnn.kernels.plain import Ending
 
 LOG = logging.getLogger("engnn.kernels")
@@ -45,18 +48,12 @@ def library() -> ctypes.CDLL | str:
     key = [SOURCE.read_text(), version, " ".join(FLAGS), _cpu(), torch.__version__]
     name = f"rows-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.so"
     try:
-        folder = _cache() / "kernels"
+        folder = cache_folder() / "kernels"
         if not (folder / name).exists():
             _compile(compiler, folder, name)
         return ctypes.CDLL(str(folder / name))
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, InputError) as error:
         return str(error)
-
-
-def _cache() -> Path:
-    if own := os.environ.get("ENGNN_CACHE"):
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "engnn"
 
 
 def _compile(compiler: str, folder: Path, name: str) -> None:
@@ -93,14 +90,8 @@ def forward(
     num: int,
     ending: int,
 ) -> Tensor:
-    shape = [*parts[0].shape[:-1], weight.size(0)]
-    if ending == Ending.LINEAR and weight2 is not None:
-        shape[-1] = weight2.size(0)
-    elif ending == Ending.CHANNELS:
-        shape = [shape[0], shape[-1]]
-    elif ending == Ending.SETS:
-        shape[0] = num
-    result = parts[0].new_empty(shape, dtype=_exact(weight.dtype))
+    shape = plain.shape(parts, weight, weight2, num, ending)
+    result = parts[0].new_empty(shape, dtype=plain.exact(weight.dtype))
     inputs = (entry, owner, weight, bias, own, table, weight2, bias2)
     _run("forward", parts, columns, inputs, num, ending, [result, *[None] * 6], [None] * len(parts))
     return result.to(weight.dtype)
@@ -121,7 +112,7 @@ def backward(
     ending: int,
     needs: Sequence[bool],
 ) -> list[Tensor]:
-    dtype = _exact(weight.dtype)
+    dtype = plain.exact(weight.dtype)
     of = [
         torch.empty_like(tensor, dtype=dtype, memory_format=torch.contiguous_format)
         if need and tensor is not None
@@ -137,7 +128,7 @@ def backward(
 def neighbour_sum(
     values: Tensor, pointer: Tensor, source: Tensor, inner: Tensor | None, outer: Tensor | None
 ) -> Tensor:
-    result = values.new_empty(pointer.size(0) - 1, *values.shape[1:], dtype=_exact(values.dtype))
+    result = values.new_empty(pointer.size(0) - 1, *values.shape[1:], dtype=plain.exact(values.dtype))
     keep: list[Tensor] = []
     at = [_at(tensor, result.dtype, keep) for tensor in (values, pointer, source, inner, outer, result)]
     numbers = (result.size(0), values.shape[1:].numel(), torch.get_num_threads())
@@ -158,7 +149,7 @@ def _run(
     """Lay the arguments out as the structure `Call` of rows.cpp and call the kernel."""
     _, _, weight, _, own, table, weight2, _ = inputs
     assert weight is not None
-    dtype, missing = _exact(weight.dtype), [0] * (MAX_PARTS - len(parts))
+    dtype, missing = plain.exact(weight.dtype), [0] * (MAX_PARTS - len(parts))
     keep: list[Tensor] = []  # until the kernel is done
     hidden, width = weight.shape
     out, active = (0, hidden) if weight2 is None else weight2.shape
@@ -190,11 +181,6 @@ def _at(tensor: Tensor | None, dtype: torch.dtype, keep: list[Tensor]) -> int:
         tensor = tensor.contiguous()
     keep.append(tensor)
     return tensor.data_ptr()
-
-
-def _exact(dtype: torch.dtype) -> torch.dtype:
-    """What a kernel computes in."""
-    return torch.float32 if dtype is torch.bfloat16 else dtype
 
 
 @functools.cache

@@ -235,14 +235,9 @@ def forward(
     if not _fits(parts, weight, weight2):
         return plain.forward(parts, columns, weight, bias, own, table, entry, weight2, bias2, owner, num, ending)
     n, channels, _ = parts[0].shape
-    hidden, exact = weight.size(0), _exact(weight.dtype)
-    if ending == Ending.PRODUCT:
-        result = weight.new_empty(n, channels, hidden, dtype=exact)
-    elif ending == Ending.LINEAR and weight2 is not None:
-        result = weight.new_empty(n, channels, weight2.size(0), dtype=exact)
-    else:
-        shape = (n, hidden) if ending == Ending.CHANNELS else (num, channels, hidden)
-        result = weight.new_zeros(shape, dtype=exact)
+    exact = plain.exact(weight.dtype)
+    make = weight.new_zeros if ending in (Ending.CHANNELS, Ending.SETS) else weight.new_empty  # what is added to
+    result = make(plain.shape(parts, weight, weight2, num, ending), dtype=exact)
     count = n * channels
     if count:
         inputs = _inputs(parts, weight, bias, own, table, entry)
@@ -271,7 +266,7 @@ def backward(
         return plain.backward(
             grad, parts, columns, weight, bias, own, table, entry, weight2, bias2, owner, ending, needs
         )
-    exact = _exact(weight.dtype)
+    exact = plain.exact(weight.dtype)
     tensors = (weight, bias, own, table, weight2, bias2, *parts)
     of = [
         torch.zeros(one.shape, dtype=exact, device=one.device) if one is not None and need else None
@@ -352,8 +347,3 @@ def _tiled(size: int) -> int:
 def _whole(tensor: Tensor | None, instead: Tensor) -> Tensor:
     """A kernel takes a pointer for what is not there too."""
     return (instead if tensor is None else tensor).contiguous()
-
-
-def _exact(dtype: torch.dtype) -> torch.dtype:
-    """What a kernel adds up in."""
-    return torch.float64 if dtype == torch.float64 else torch.float32

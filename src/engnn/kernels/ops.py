@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engnn.kernels import choice
+from engnn.kernels import choice, plain
 from engnn.kernels.plain import Ending
 
 LIBRARY = torch.library.Library("engnn", "DEF")  # type: ignore[no-untyped-call]
@@ -60,14 +60,7 @@ def _rows_shape(
     num: int,
     ending: int,
 ) -> Tensor:
-    channels = parts[0].shape[1:-1]
-    n, width = parts[0].size(0), weight.size(0)
-    if ending == Ending.LINEAR:
-        assert weight2 is not None
-        return weight.new_empty(n, *channels, weight2.size(0))
-    if ending == Ending.SETS:
-        return weight.new_empty(num, *channels, width)
-    return weight.new_empty(n, *(channels if ending == Ending.PRODUCT else ()), width)
+    return weight.new_empty(plain.shape(parts, weight, weight2, num, ending))
 
 
 def _rows_backward(

@@ -25,6 +25,22 @@ class Ending(IntEnum):
     SETS = 3  # their sum over the rows of each set
 
 
+def shape(parts: Sequence[Tensor], weight: Tensor, weight2: Tensor | None, num: int, ending: int) -> tuple[int, ...]:
+    """Of what `forward` returns."""
+    n, *channels = parts[0].shape[:-1]
+    if ending == Ending.LINEAR:
+        assert weight2 is not None
+        return n, *channels, weight2.size(0)
+    if ending == Ending.SETS:
+        return num, *channels, weight.size(0)
+    return n, *(channels if ending == Ending.PRODUCT else ()), weight.size(0)
+
+
+def exact(dtype: torch.dtype) -> torch.dtype:
+    """What a compiled kernel computes in."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
 def hidden(
     parts: Sequence[Tensor],
     columns: Sequence[int],
