@@ -142,6 +142,22 @@ def test_model_is_the_reference_at_every_level(level: Any, symmetry: Any) -> Non
     assert_same(fast, slow, [x], model)
 
 
+@pytest.mark.parametrize("symmetry", GROUPS)
+def test_mpnn_is_the_model_with_all_its_channels_at_zero(symmetry: Any) -> None:
+    """It computes one channel that stands for all; the reference computes them all."""
+    torch.manual_seed(2)
+    edge_index, owner, graphs = batch()
+    given, sets = TARGETS["subgraph"]
+    about: dict[str, Any] = {"noise_channels": 3, "noise_dim": 4, "level": "subgraph", "symmetry": symmetry}
+    model = ENGNN(2, 5, 2, 2, variant="mpnn", **about).double()
+    x = torch.randn(len(owner), 2, dtype=torch.float64, requires_grad=True)
+    fast = model(x, edge_index, batch=owner, size=len(graphs), targets=given)
+    zero = torch.zeros(len(owner), 3, 2, dtype=torch.float64)
+    edges = loop_edges(edge_index, None)
+    slow = reference.engnn(Weights.of(model), x, zero, edges, graphs, sets, layers=2, symmetry=GROUPS[symmetry][1])
+    assert_same(fast, slow, [x], model)
+
+
 def test_a_wrong_scale_would_be_seen() -> None:
     """A negative control: the comparison rejects a layer that differs in τ alone."""
     torch.manual_seed(4)

@@ -53,17 +53,18 @@ class NodeEncoding(Module):
 
     .. math:: \phi(Z^1_i) = \text{MLP}_2\Big(\sum_{k=1}^C \text{MLP}_1(Z^1_{i,:,k})\Big)
 
-    The sum is divided by √C, by which the sum of C independent channels spreads.
+    The sum is divided by √C, by which the sum of C independent channels spreads. Each channel that is given stands for
+    `copies` equal ones.
     """
 
-    def __init__(self, noise_in: Sequence[int], hidden_channels: int, out_channels: int) -> None:
+    def __init__(self, noise_in: Sequence[int], hidden_channels: int, out_channels: int, copies: int = 1) -> None:
         super().__init__()
-        self.lin1 = SplitLinear(noise_in, hidden_channels)
+        self.lin1, self.copies = SplitLinear(noise_in, hidden_channels), copies
         self.mlp2 = MLP([hidden_channels], out_channels, out_channels)
 
     def forward(self, z: Tensor, *more: Part) -> Pending:
         total = kernels.sum_channels(rows((z, *more), self.lin1.weight, self.lin1.bias))
-        return self.mlp2.pending(total * z.size(1) ** -0.5)
+        return self.mlp2.pending(total * (self.copies / z.size(1)) ** 0.5)
 
 
 class NoiseUpdate(Module):

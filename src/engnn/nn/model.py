@@ -81,7 +81,9 @@ class ENGNN(Module):
         self.symmetry = "none" if variant == "nmpnn" else symmetry
         self.variant, self.level, self.output = variant, level, output
         self.in_channels, self.noise_channels, self.noise = in_channels, noise_channels, noise
-        group = SYMMETRIES[self.symmetry]
+        group, self.silent = SYMMETRIES[self.symmetry], variant == "mpnn" or self.symmetry == "none"
+        if self.silent:  # all channels are equal then: one is computed, and stands for all
+            group = group._replace(phi=partial(group.phi, copies=noise_channels))
         self.kinds = len(noises.parse(noise))  # K, the features of a channel
         plain = noise_channels * self.kinds if self.symmetry == "none" else 0
         self.lin_x = SplitLinear([in_channels, plain], hidden_channels)
@@ -130,10 +132,8 @@ class ENGNN(Module):
         noise = self._noise(noise, n, batch, graph_id)
         graphs, neighbours = Sets.given(batch, size, features), Neighbours.from_edges(edge_index, n)
 
-        if self.symmetry == "none":
-            x, z = self.lin_x(features, noise.flatten(1)), self.lin_z(torch.zeros_like(noise))
-        else:
-            x, z = self.lin_x(features, features[:, :0]), self.lin_z(noise)  # X⁽⁰⁾, Z⁽⁰⁾
+        plain = noise.flatten(1) if self.symmetry == "none" else features[:, :0]
+        x, z = self.lin_x(features, plain), self.lin_z(torch.zeros_like(noise[:, :1]) if self.silent else noise)
         for norm, conv in zip(self.norms, self.convs, strict=False):
             layer = partial(checkpoint, conv, use_reentrant=False) if self.recompute and self.training else conv
             dx, dz = layer(norm(x), z, neighbours, edge_attr, graphs)

@@ -34,15 +34,15 @@ class GraphVectors(Module):
 class InnerProducts(Module):
     r"""In the place of φ: :math:`\text{MLP}\big(\langle W_u Z^1_i, W_v Z^1_i \rangle_C\big)`, learned pairs of them."""
 
-    def __init__(self, noise_in: Sequence[int], hidden_channels: int, out_channels: int) -> None:
+    def __init__(self, noise_in: Sequence[int], hidden_channels: int, out_channels: int, copies: int = 1) -> None:
         super().__init__()
         self.lin_u = SplitLinear(noise_in, hidden_channels, bias=False)
         self.lin_v = SplitLinear(noise_in, hidden_channels, bias=False)
-        self.mlp = MLP([hidden_channels], out_channels, out_channels)
+        self.mlp, self.copies = MLP([hidden_channels], out_channels, out_channels), copies
 
     def forward(self, z: Tensor, *more: Part) -> Pending:
         u, v = together([(self.lin_u.weight, None), (self.lin_v.weight, None)], (z, *more)).chunk(2, -1)
-        return self.mlp.pending((u * v).sum(1) * z.size(1) ** -0.5)
+        return self.mlp.pending((u * v).sum(1) * (self.copies / z.size(1)) ** 0.5)
 
 
 class GatedUpdate(Module):
