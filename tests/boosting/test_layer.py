@@ -14,7 +14,7 @@ from torch_geometric.utils import to_torch_csr_tensor
 
 from engnn import noise as noises
 from engnn.boosting import EquivariantNoise
-from engnn.boosting.branch import neighbour_noise
+from engnn.boosting.branch import Messages
 from engnn.errors import InputError
 from engnn.nn import ORTHOGONAL
 from engnn.testing import (
@@ -248,8 +248,9 @@ def test_bipartite_graphs_give_noise_to_the_targets(conv: nn.Module, sources: in
     assert noise.shape == (targets, C, L)
     # the oracle: the same edges in one graph, in which the sources are nodes behind the targets
     whole = torch.cat([z[1], z[0]])
-    found = neighbour_noise(z[0], targets, edge_index, 4.0)
-    square = neighbour_noise(whole, targets + sources, edge_index + torch.tensor([[targets], [0]]), 4.0)
+    found = Messages.of(edge_index, z[0], num_targets=targets, degree=4.0).sum(z[0])
+    moved_on = edge_index + torch.tensor([[targets], [0]])
+    square = Messages.of(moved_on, whole, num_targets=targets + sources, degree=4.0).sum(whole)
     torch.testing.assert_close(found, square[:targets])
     # and a target's noise depends on the sources that it is joined to, by name
     moved = (z[0].clone().index_fill_(0, torch.tensor([0]), 0.0), z[1])

@@ -14,6 +14,7 @@ from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.nn import models
 
 from engnn.boosting import boost
+from engnn.boosting.branch import Messages
 from engnn.errors import InputError
 from engnn.testing import Case, assert_batch_consistent, assert_channel_equivariant, assert_node_equivariant
 
@@ -240,6 +241,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         "HeteroConv is not supported: .* HeteroEquivariantNoise",
     ),
     "no width": (lambda: boost(nn.Sequential(pyg.APPNP(2, 0.1))), r"pass out_channels=; in boost, widths=\{'0': …\}"),
+    "no symmetry": (lambda: boost(make("GCN"), symmetry="none"), "permutation or orthogonal; .* AddNoiseFeatures"),
     "a kind": (lambda: boost(make("GCN"), noise="norml"), "'norml' .* did you mean 'normal'"),
     "noise of other channels": (
         lambda: boost(make("GCN"))(graphs().x, graphs().edge_index, noise=torch.randn(9, 5, 2)),
@@ -267,6 +269,36 @@ def test_a_width_that_cannot_be_told_may_be_given() -> None:
     model = pyg.Sequential("x, edge_index", [(pyg.APPNP(2, 0.1), "x, edge_index -> x")])
     boosted = boost(model, widths={"module_0": 3})
     assert torch.equal(boosted(graphs().x, graphs().edge_index), model(graphs().x, graphs().edge_index))
+
+
+def test_the_noise_that_the_last_convolution_hands_on_can_be_had() -> None:
+    boosted, data = boost(make("GIN"), zero_init=False, noise_channels=6, noise_dim=4).eval(), graphs()
+    said, z = boosted(data.x, data.edge_index, noise=1, return_noise=True)
+    assert torch.equal(said, boosted(data.x, data.edge_index, noise=1))
+    assert z.shape == (9, 6, 4)
+    # it is equivariant: channels dealt anew are the same channels in their new places
+    noise, order = boosted.sample_noise(9, seed=1), torch.tensor([3, 0, 5, 1, 2, 4])
+    _, dealt = boosted(data.x, data.edge_index, noise=noise[:, order], return_noise=True)
+    torch.testing.assert_close(dealt, z[:, order])
+
+
+class TwoEdges(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.two = pyg.GCNConv(3, 8), pyg.GCNConv(8, 8)
+
+    def forward(self, x: Tensor, one: Tensor, two: Tensor) -> Tensor:
+        return self.two(self.one(x, one), two)
+
+
+def test_layers_share_what_is_made_of_the_edges_if_those_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, of = [], Messages.of
+    monkeypatch.setattr(Messages, "of", lambda *given, **more: made.append(given) or of(*given, **more))
+    boosted, data = boost(TwoEdges(), zero_init=False), graphs()
+    edges, copied = data.edge_index, data.edge_index.clone()
+    said = [boosted(data.x, edges, two, noise=0) for two in (edges, copied)]
+    assert [id(edge_index) for edge_index, _ in made] == [id(edges), id(edges), id(copied)]
+    assert torch.equal(*said)
 
 
 def test_after_an_error_the_model_can_be_called_again() -> None:

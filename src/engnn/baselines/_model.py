@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -61,7 +61,12 @@ class Baseline(nn.Module, ABC):
     def encode(self, given: Given) -> Tensor:
         """Embeddings of all nodes, `[n, width]`."""
 
-    def forward(
+    def forward(self, x: Tensor | None, edge_index: Tensor, **more: Any) -> Tensor:
+        """The answers `[T, out_channels]`; see `engnn.nn.model.ENGNN.forward`."""
+        given = self.given(x, edge_index, **more)
+        return self.answers(self.encode(given), given)
+
+    def given(
         self,
         x: Tensor | None,
         edge_index: Tensor,
@@ -72,15 +77,14 @@ class Baseline(nn.Module, ABC):
         noise: Tensor | int | None = None,
         num_nodes: int | None = None,
         size: int | None = None,
-    ) -> Tensor:
-        """The answers `[T, out_channels]`; see `engnn.nn.model.ENGNN.forward`."""
+    ) -> Given:
+        """What a model is called with, and what of it was left out."""
         if x is None:
             x = next(self.parameters()).new_ones(count_nodes(edge_index, num_nodes), 1)
         if batch is None:
             batch, size = edge_index.new_zeros(len(x)), 1
         given = Given(x, edge_index, edge_attr, batch, size or 1 + int(batch.max()), targets, None)
-        given = given._replace(noise=self.drawn(noise, given))
-        return self.answers(self.encode(given), given)
+        return given._replace(noise=self.drawn(noise, given))
 
     def answers(self, h: Tensor, given: Given) -> Tensor:
         """The answers for the targets, from all nodes' embeddings."""

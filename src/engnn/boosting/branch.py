@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.utils import is_torch_sparse_tensor, to_edge_index
@@ -50,6 +53,13 @@ class NoiseBranch(Module):
         self._silence()
 
     def forward(self, x1: Tensor, z: Tensor, neighbours: Tensor | None, graphs: Sets) -> tuple[Tensor, Tensor]:
+        x2, later = self.begin(x1, z, neighbours, graphs)
+        return x2, later()
+
+    def begin(
+        self, x1: Tensor, z: Tensor, neighbours: Tensor | None, graphs: Sets
+    ) -> tuple[Tensor, Callable[[], Tensor]]:
+        """x², and what makes Z²: a model's last convolution has nobody to hand it on to."""
         psi = Shared(self.psi(z, sets=graphs), graphs)
         z1: tuple[Part, ...] = (z, psi) if neighbours is None else (z, neighbours, psi)  # Z¹ = Z ‖ Σ_j Z_j ‖ ψ(Z)
         x0 = (self.norm(x1), self.phi(*z1))
@@ -58,8 +68,12 @@ class NoiseBranch(Module):
             [len(self.g.lin1.weight)], -1
         )
         x2 = x1 + self.g.lin2(activation(g1))  # x² = x¹ + g(x¹ ‖ φ(Z¹))
-        z2: Tensor = self.h(h1, z1)  # Z² = Z + h(x¹ ‖ φ(Z¹) ‖ Z¹)
-        return x2, z + z2 if self.added else z2
+
+        def later() -> Tensor:
+            z2: Tensor = self.h(h1, z1)  # Z² = Z + h(x¹ ‖ φ(Z¹) ‖ Z¹)
+            return z + z2 if self.added else z2
+
+        return x2, later
 
     def _silence(self) -> None:
         if self.zero_init:
@@ -67,22 +81,34 @@ class NoiseBranch(Module):
             nn.init.zeros_(self.g.lin2.bias)
 
 
-def neighbour_noise(z: Tensor, num_targets: int, edge_index: Tensor, degree: float) -> Tensor:
-    """√τ / max(τ, k) Σ_{j ∈ N(i)} Z_j, for each target i of `num_targets`; τ is `degree`.
+class Messages(NamedTuple):
+    """The noise of neighbours, √τ / max(τ, k) Σ_{j ∈ N(i)} Z_j for each target i; what it is summed along, and τ.
 
     >>> import torch
-    >>> neighbour_noise(torch.ones(2, 1, 1), 3, torch.tensor([[0, 1], [2, 2]]), 1.0).flatten()
+    >>> z = torch.ones(2, 1, 1)
+    >>> Messages.of(torch.tensor([[0, 1], [2, 2]]), z, num_targets=3, degree=1.0).sum(z).flatten()
     tensor([0., 0., 1.])
     """
-    if is_torch_sparse_tensor(edge_index):
-        edge_index = to_edge_index(edge_index)[0].flip(0)  # PyG's sparse adjacencies are transposed
-    if not isinstance(edge_index, Tensor) or edge_index.is_floating_point() or edge_index.shape[:-1] != (2,):
-        raise InputError(
-            "noise needs edge_index [2, m] after x: only convolutions called as conv(x, edge_index, …) fit"
-        )
-    square = max(z.size(0), num_targets)  # a bipartite graph is given nodes until it is square
-    neighbours = Neighbours.from_edges(edge_index, square)
-    scale = degree**0.5 * neighbours.of.scale(z.flatten(1)[:, :1], degree).flatten()
-    padded = z if square == z.size(0) else F.pad(z, (0, 0, 0, 0, 0, square - z.size(0)))
-    total: Tensor = neighbours.sum(padded, scale)[:num_targets]
-    return total
+
+    neighbours: Neighbours
+    scale: Tensor
+    num_targets: int
+
+    @classmethod
+    def of(cls, edge_index: Tensor, z: Tensor, *, num_targets: int, degree: float) -> Messages:
+        """For noise of as many sources as z has; τ is `degree`. All layers between the same nodes can share one."""
+        if is_torch_sparse_tensor(edge_index):
+            edge_index = to_edge_index(edge_index)[0].flip(0)  # PyG's sparse adjacencies are transposed
+        if not isinstance(edge_index, Tensor) or edge_index.is_floating_point() or edge_index.shape[:-1] != (2,):
+            raise InputError(
+                "noise needs edge_index [2, m] after x: only convolutions called as conv(x, edge_index, …) fit"
+            )
+        square = max(z.size(0), num_targets)  # a bipartite graph is given nodes until it is square
+        neighbours = Neighbours.from_edges(edge_index, square)
+        return cls(neighbours, degree**0.5 * neighbours.of.scale(z.flatten(1)[:, :1], degree).flatten(), num_targets)
+
+    def sum(self, z: Tensor) -> Tensor:
+        """The sums, `[num_targets, C, L]`."""
+        missing = self.neighbours.of.num - z.size(0)
+        total: Tensor = self.neighbours.sum(F.pad(z, (0, 0, 0, 0, 0, missing)) if missing else z, self.scale)
+        return total[: self.num_targets]

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from engnn.boosting.branch import NoiseBranch, neighbour_noise
+from engnn.boosting.branch import Messages, NoiseBranch
 from engnn.errors import InputError
 from engnn.nn.linear import Module, SplitLinear
 from engnn.sets import Sets
@@ -97,8 +97,8 @@ class HeteroEquivariantNoise(Module):
             for relation in self.relations:
                 source, _, target = relation
                 if target == name and relation in edge_index:
-                    messages = neighbour_noise(z[source], len(z[name]), edge_index[relation], self.degree)
-                    total = total + self.lins["__".join(relation)](messages)
+                    along = Messages.of(edge_index[relation], z[source], num_targets=len(z[name]), degree=self.degree)
+                    total = total + self.lins["__".join(relation)](along.sum(z[source]))
             graphs = Sets.given(None if batch is None else batch[name], batch_size, z[name])
             x2[name], z2[name] = self.branches[name](out, z[name], total, graphs)
         return x2, z2

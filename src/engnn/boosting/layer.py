@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from engnn.boosting import widths
-from engnn.boosting.branch import NoiseBranch, neighbour_noise
+from engnn.boosting.branch import Messages, NoiseBranch
 from engnn.errors import InputError
 from engnn.nn.deep_set import PERMUTATION, Symmetry
 from engnn.nn.linear import Module
@@ -102,16 +102,15 @@ class EquivariantNoise(Module):
         if batch is not None and self.takes_batch:
             kwargs["batch"] = batch
         x1 = self.conv(x, edge_index, *args, **kwargs)  # x¹ = conv(x, …)
-        return self.beside(x1, z_source, z_target, edge_index, Sets.given(batch, batch_size, z_target))
-
-    def beside(
-        self, x1: Tensor, z_source: Tensor, z_target: Tensor, edge_index: Tensor, graphs: Sets
-    ) -> tuple[Tensor, Tensor]:
-        """x² and Z², x¹ being what the convolution has said."""
-        self._check_output(x1, z_target)
-        total = neighbour_noise(z_source, z_target.size(0), edge_index, self.degree) if self.noise_messages else None
-        x2, z2 = self.branch(x1, z_target, total, graphs)
+        self.check_output(x1, z_target)
+        messages = self.messages(edge_index, z_source, z_target.size(0))
+        total = None if messages is None else messages.sum(z_source)
+        x2, z2 = self.branch(x1, z_target, total, Sets.given(batch, batch_size, z_target))
         return x2, z2
+
+    def messages(self, edge_index: Tensor, z: Tensor, num_targets: int) -> Messages | None:
+        """What noise like z is summed along, if it is."""
+        return Messages.of(edge_index, z, num_targets=num_targets, degree=self.degree) if self.noise_messages else None
 
     def _checked(self, given: Any) -> Tensor:
         """The noise `[n, C, L]`, if it is that."""
@@ -134,7 +133,8 @@ class EquivariantNoise(Module):
             )
         return z
 
-    def _check_output(self, x1: Any, z: Tensor) -> None:
+    def check_output(self, x1: Any, z: Tensor) -> None:
+        """Refuses what the convolution has said, if noise cannot stand beside it."""
         conv = type(self.conv).__name__
         if not isinstance(x1, Tensor):
             raise InputError(f"{conv} returned a {type(x1).__name__}: let it return x alone, without attention weights")

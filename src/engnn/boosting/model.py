@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
 from inspect import signature
@@ -15,6 +15,7 @@ from torch_geometric.nn import MessagePassing, Sequential
 
 from engnn import noise as noises
 from engnn.boosting import widths as widths_of
+from engnn.boosting.branch import Messages
 from engnn.boosting.layer import EquivariantNoise
 from engnn.errors import InputError
 from engnn.nn.linear import Module, SplitLinear
@@ -60,6 +61,11 @@ def boost(
         raise InputError(f"boost takes a model, and was given a {type(model).__name__}: give the module itself")
     if any(isinstance(part, Carrier) for part in model.modules()):
         raise InputError("the model is boosted already: boost the model that it was made of")
+    if symmetry not in ("permutation", "orthogonal"):
+        raise InputError(
+            f"symmetry={symmetry!r}: boosted models take permutation or orthogonal; for noise as plain features there "
+            "is AddNoiseFeatures"
+        )
     stream = Stream()
     wrap = partial(
         EquivariantNoise,
@@ -102,14 +108,47 @@ def boost(
 
 
 class Stream:
-    """What the convolutions of a model hand on beside x, while it runs."""
+    """What the convolutions of a model hand on beside x while it runs, and what they share."""
+
+    z: Callable[[int], Tensor] | None  # makes it, for so many nodes; None: the model does not run
+    batch: Tensor | None
+    batch_size: int | None
+    trims: bool  # whether the model drops the last nodes between layers, as they are not needed any more
+    _graphs: tuple[int, Sets] | None
+    _messages: tuple[Tensor, tuple[int, int], Messages | None] | None
 
     def __init__(self) -> None:
-        self.z: Tensor | None = None
-        self.start: Any = None  # makes the first z, for so many nodes; None: the model does not run
-        self.batch: Tensor | None = None
-        self.batch_size: int | None = None
-        self.trims = False  # whether the model drops the last nodes between layers, as they are not needed any more
+        self.close()
+
+    def open(
+        self,
+        z: Callable[[int], Tensor] | None,
+        batch: Tensor | None = None,
+        batch_size: int | None = None,
+        *,
+        trims: bool = False,
+    ) -> None:
+        """Begin a run."""
+        self.z, self.batch, self.batch_size, self.trims = z, batch, batch_size, trims
+        self._graphs = self._messages = None
+
+    def close(self) -> None:
+        """End a run, and keep nothing of it."""
+        self.open(None)
+
+    def graphs(self, z: Tensor) -> Sets:
+        """The nodes of each graph, those that z is of."""
+        n = z.size(0)
+        if self._graphs is None or self._graphs[0] != n:
+            self._graphs = n, Sets.given(None if self.batch is None else self.batch[:n], self.batch_size, z)
+        return self._graphs[1]
+
+    def messages(self, layer: EquivariantNoise, edge_index: Tensor, z: Tensor, num_targets: int) -> Messages | None:
+        """What the noise of neighbours is summed along: made once for layers that are given the same edges."""
+        sizes = z.size(0), num_targets
+        if self._messages is None or self._messages[0] is not edge_index or self._messages[1] != sizes:
+            self._messages = edge_index, sizes, layer.messages(edge_index, z, num_targets)
+        return self._messages[2]
 
 
 class Carrier(nn.Module):
@@ -122,10 +161,10 @@ class Carrier(nn.Module):
         self.layer, self.stream = layer, stream
 
     def forward(self, x: Any, edge_index: Any, *args: Any, **kwargs: Any) -> Tensor:
-        stream, (sources, targets) = self.stream, _sizes(x)
-        if stream.start is None:
+        stream, layer, (sources, targets) = self.stream, self.layer, _sizes(x)
+        if stream.z is None:
             raise InputError("a convolution of a boosted model was called by itself: call the boosted model")
-        z = stream.start(sources) if stream.z is None else stream.z
+        z = stream.z(sources)
         if stream.trims:
             z = z[:sources]
         if z.size(0) != sources:
@@ -133,9 +172,13 @@ class Carrier(nn.Module):
                 f"the model goes from {z.size(0)} to {sources} nodes between its convolutions (is there a pooling?), "
                 "which boost cannot follow: wrap its convolutions one by one in EquivariantNoise"
             )
-        noisy, batch = z[:targets], None if stream.batch is None else stream.batch[:targets]
-        x1 = self.layer.conv(x, edge_index, *args, **kwargs)
-        x2, stream.z = self.layer.beside(x1, z, noisy, edge_index, Sets.given(batch, stream.batch_size, noisy))
+        noisy = z[:targets]
+        x1 = layer.conv(x, edge_index, *args, **kwargs)
+        layer.check_output(x1, noisy)
+        messages = stream.messages(layer, edge_index, z, targets)
+        total = None if messages is None else messages.sum(z)
+        x2, later = layer.branch.begin(x1, noisy, total, stream.graphs(noisy))
+        stream.z = lambda _: later()
         return x2
 
     def reset_parameters(self) -> None:
@@ -166,6 +209,7 @@ class Boosted(Module):
         batch: Tensor | None = None,
         batch_size: int | None = None,
         graph_id: Tensor | None = None,
+        return_noise: bool = False,
         **kwargs: Any,
     ) -> Any:
         """What the model says of its own arguments.
@@ -177,6 +221,8 @@ class Boosted(Module):
             batch: the graph of each node; one graph when None. The model is given it too, where it takes one.
             batch_size: the number of graphs; likewise.
             graph_id: what the graphs are called, so that a seed gives a graph the same noise in every batch.
+            return_noise: whether the noise `[n, C, L]` that the last convolution hands on is returned too, as for
+                `engnn.nn.SubsetReadout`.
 
         `noise`, `batch` and `graph_id` are those of a `Data` that the model is given, where they are there.
         """
@@ -189,14 +235,15 @@ class Boosted(Module):
         taken = {key: value for key, value in taken.items() if value is not data}  # GraphGym calls it batch
         for key in ("noise", "batch", "graph_id"):  # not batch_size: that of a neighbour loader counts its seed nodes
             given[key] = taken.get(key, getattr(data, key, None)) if given[key] is None else given[key]
+        start = partial(self._start, noise=given["noise"], batch=given["batch"], graph_id=given["graph_id"])
+        trims = taken.get("num_sampled_nodes_per_hop") is not None
         stream = self.stream
-        stream.z, stream.batch, stream.batch_size = None, given["batch"], taken.get("batch_size", batch_size)
-        stream.trims = taken.get("num_sampled_nodes_per_hop") is not None
-        stream.start = lambda n: self._start(n, given["noise"], given["batch"], given["graph_id"])
+        stream.open(start, given["batch"], taken.get("batch_size", batch_size), trims=trims)
         try:
-            return self.model(*args, **kwargs)
+            out = self.model(*args, **kwargs)
+            return (out, self._handed_on()) if return_noise else out
         finally:
-            stream.z = stream.batch = stream.start = None
+            stream.close()
 
     def sample_noise(
         self,
@@ -219,6 +266,11 @@ class Boosted(Module):
             noise = self.sample_noise(n, seed=seed, batch=batch, graph_id=graph_id)
         z: Tensor = self.lin_z(noises.as_features(noise, self.noise, n, self.noise_channels))
         return z
+
+    def _handed_on(self) -> Tensor:
+        """The noise after the last convolution."""
+        assert self.stream.z is not None
+        return self.stream.z(0)
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module, util
 from typing import Any
 
@@ -17,26 +18,39 @@ from engnn.tasks.task import Task
 from engnn.train.config import ModelConfig
 
 ENGNN = "engnn"
+PREFIX, BOOSTED = "boosted_", ("gat", "gcn", "gin", "graphsage")  # baselines that are there with noise beside, too
 
 
 def names() -> list[str]:
-    """All models that can be named: engnn, and the files of `engnn.baselines`."""
+    """All models that can be named: engnn, the files of `engnn.baselines`, and some of those boosted."""
     if util.find_spec("engnn.baselines") is None:
         return [ENGNN]
     found = pkgutil.iter_modules(import_module("engnn.baselines").__path__)
-    return [ENGNN, *(module.name for module in found if not module.name.startswith("_"))]
+    bare = [module.name for module in found if not module.name.startswith("_")]
+    return [ENGNN, *bare, *(f"{PREFIX}{name}" for name in BOOSTED)]
 
 
-def constructor(name: str) -> type[nn.Module]:
-    """The class of that name: `ENGNN`, or a baseline module's `MODEL`."""
+def constructor(name: str) -> Callable[..., nn.Module]:
+    """What makes the model of that name: `ENGNN`, or a baseline module's `MODEL`, which may be boosted."""
     if name not in names():
         raise InputError(f"model {name!r} is not known; {nearest(name, names())}")
     if name == ENGNN:
         from engnn.nn.model import ENGNN as Model
 
         return Model
-    baseline: type[nn.Module] = import_module(f"engnn.baselines.{name}").MODEL
-    return baseline
+    baseline: type[Any] = import_module(f"engnn.baselines.{name.removeprefix(PREFIX)}").MODEL
+    if not name.startswith(PREFIX):
+        return baseline
+    from engnn.boosting.baseline import BoostedBaseline
+
+    return partial(BoostedBaseline, baseline)
+
+
+def accepted(name: str) -> set[str]:
+    """The arguments that the model of that name can be made with."""
+    make = constructor(name)
+    made = [make] if not isinstance(make, partial) else [make.func, *make.args]
+    return {argument for one in made for argument in inspect.signature(one).parameters}
 
 
 def arguments(config: ModelConfig, task: Task) -> dict[str, Any]:
@@ -63,8 +77,8 @@ def arguments(config: ModelConfig, task: Task) -> dict[str, Any]:
         "typical": max(1.0, float(graphs.num_nodes.double().mean())),
         "dropout": config.dropout,
     }
-    accepted = inspect.signature(constructor(config.name).__init__).parameters
-    return {name: value for name, value in given.items() if name in accepted}
+    named = accepted(config.name)
+    return {name: value for name, value in given.items() if name in named}
 
 
 def edge_dim(graphs: Graphs) -> int:
