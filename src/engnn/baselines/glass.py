@@ -9,8 +9,12 @@ Nodes of the subgraph in question are labelled, z = 1, and both sides of a convo
     a_i = \operatorname{mean}_{j \in N(i)} \sigma(m_j)
 
 with :math:`\operatorname{mix}_z(a, b) = w a + (1 - w) b` where z is 1 and :math:`(1 - w) a + w b` where it is 0. Each
-subgraph is labelled in a copy of what is near it, so that its answer does not hang on what else is asked; the paper
-labels all subgraphs of a batch at once, to save time. Edge features are not used.
+subgraph is labelled in a copy of the graph, so that its answer does not hang on what else is asked; the paper labels
+all subgraphs of a batch at once, to save time. Edge features are not used.
+
+Of a copy only those nodes are computed that matter and that differ from those of the unlabelled graph: after k of K
+layers a label is heard of within k steps, and the answer hears of what is within K - k. So a copy holds what is within
+K / 2 steps of the subgraph; beyond is the unlabelled graph, which all copies share.
 """
 
 from __future__ import annotations
@@ -18,7 +22,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import global_add_pool
-from torch_geometric.utils import scatter
 
 from engnn.baselines._egonets import ego_nets
 from engnn.baselines._model import Baseline, Given
@@ -57,11 +60,20 @@ class GLASS(Baseline):
         nodes, index, _ = given.targets
         n = len(given.x)
         members = index * n + nodes
-        nets = ego_nets(given.edge_index, n, len(self.layers), torch.unique(members))
-        layers = [self.lin(given.x)[nets.node]]
-        label = (nets.distance == 0)[:, None]
-        for layer in self.layers:
-            layers.append(self.dropout(layer(layers[-1], nets.edge_index, label)))
+        nets = ego_nets(given.edge_index, n, len(self.layers) // 2, torch.unique(members))
+        label, plain = nets.distance == 0, torch.zeros_like(given.batch, dtype=torch.bool)
+        degree = torch.bincount(given.edge_index[1], minlength=n).clamp(min=1)[:, None].to(given.x.dtype)
+        whole = self.lin(given.x)
+        layers = [whole[nets.node]]
+        far = nets.distance[nets.edge_index]
+        for k, layer in enumerate(self.layers, 1):
+            assert isinstance(layer, _Layer)
+            unlabelled, said = layer.messages(whole, plain), layer.messages(layers[-1], label)
+            heard = _sums(unlabelled, given.edge_index)
+            other = nets.edge_index[:, (far[0] < k) & (far[1] <= len(self.layers) - k)]
+            here = heard[nets.node] + _sums(said - unlabelled[nets.node], other)
+            layers.append(self.dropout(layer(layers[-1], here / degree[nets.node], label)))
+            whole = self.dropout(layer(whole, heard / degree, plain))
         place = torch.searchsorted(nets.root * n + nets.node, members)
         out: Tensor = self.jump(torch.cat(layers, dim=1)[place])
         return out
@@ -80,16 +92,23 @@ class _Layer(nn.Module):
         self.norm = nn.LayerNorm(width)
         self.update = nn.ModuleList([nn.Linear(2 * width, width), nn.Linear(2 * width, width)])
 
-    def forward(self, x: Tensor, edge_index: Tensor, label: Tensor) -> Tensor:
-        source, target = edge_index
-        message = _mix(self.message, x, label).relu()
-        mean = self.norm(scatter(message[source], target, 0, len(x), reduce="mean"))
-        return _mix(self.update, torch.cat([x, mean], dim=1), label)
+    def messages(self, x: Tensor, label: Tensor) -> Tensor:
+        """The messages of all nodes."""
+        return _mix(self.message, x, label).relu()
+
+    def forward(self, x: Tensor, mean: Tensor, label: Tensor) -> Tensor:
+        return _mix(self.update, torch.cat([x, self.norm(mean)], dim=1), label)
+
+
+def _sums(h: Tensor, edge_index: Tensor) -> Tensor:
+    """Over the edges that come in at each node."""
+    source, target = edge_index
+    return torch.zeros_like(h).index_add(0, target, h[source])
 
 
 def _mix(sides: nn.ModuleList, x: Tensor, label: Tensor) -> Tensor:
     unlabelled, labelled = (side(x) for side in sides)
-    weight = torch.where(label, WEIGHT, 1 - WEIGHT).to(x.dtype)
+    weight = torch.where(label, WEIGHT, 1 - WEIGHT)[:, None].to(x.dtype)
     mixed: Tensor = weight * labelled + (1 - weight) * unlabelled
     return mixed
 
