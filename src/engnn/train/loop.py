@@ -22,6 +22,7 @@ from engnn.tasks.task import Task
 from engnn.train import finite
 from engnn.train.answers import STEP, WEIGHTS, one_draw, reseed, word
 from engnn.train.config import Config
+from engnn.train.flat import flattened
 from engnn.train.models import answer, arguments, build
 from engnn.train.processes import Processes
 
@@ -87,11 +88,14 @@ class Training:
         self.arguments = arguments(config.model, task)
         torch.manual_seed(word(config.seed, WEIGHTS))
         self.model = build(config.model.name, self.arguments).to(task.device)
-        self.average = deepcopy(self.model).requires_grad_(False) if config.train.average else None
+        self.weights, self.gradient = flattened(self.model)
+        self.average = deepcopy(self.model) if config.train.average else None
+        if self.average is not None:
+            self.averaged = flattened(self.average)[0].detach()
+            self.average.requires_grad_(False)
         self.run: nn.Module = torch.compile(self.model, dynamic=True) if config.train.compile else self.model  # type: ignore[assignment]
-        self.parameters = list(self.model.parameters())
         self.optimizer = torch.optim.AdamW(
-            self.parameters, config.train.learning_rate, weight_decay=config.train.weight_decay, fused=True
+            [self.weights], config.train.learning_rate, weight_decay=config.train.weight_decay, fused=True
         )
         self.best: dict[str, Tensor] = {}
         self.now = Progress()
@@ -104,9 +108,7 @@ class Training:
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """All that the rest of the run depends on."""
         tensors = {f"model.{name}": one for name, one in self.model.state_dict().items()}
-        for name, parameter in self.model.named_parameters():
-            for key, one in self.optimizer.state.get(parameter, {}).items():
-                tensors[f"optimizer.{name}.{key}"] = one
+        tensors |= {f"optimizer.{key}": one for key, one in self.optimizer.state[self.weights].items()}
         if self.average is not None:
             tensors |= {f"average.{name}": one for name, one in self.average.state_dict().items()}
         tensors |= {f"best.{name}": one for name, one in self.best.items()}
@@ -122,9 +124,7 @@ class Training:
         if self.average is not None:
             self.average.load_state_dict(under("average."))
         self.best = {name: one.to(self.task.device) for name, one in under("best.").items()}
-        for name, parameter in self.model.named_parameters():
-            if saved := under(f"optimizer.{name}."):
-                self.optimizer.state[parameter] = {key: one.to(self.task.device) for key, one in saved.items()}
+        self.optimizer.state[self.weights] = {key: one.to(self.task.device) for key, one in under("optimizer.").items()}
         self.now = Progress(**now)
         self.batches = self.new_epoch()
 
@@ -181,12 +181,11 @@ class Training:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         batch = self.batches[now.batch]
-        self.optimizer.zero_grad()
+        self.gradient.zero_()
         total, count = self._loss(self.run, batch, now.step)
         numbers = share.sum(torch.stack([total.detach().double(), count.double(), count.new_tensor(float(stopping))]))
         (total / numbers[1].clamp(min=1)).backward()  # type: ignore[no-untyped-call]
-        share.sum_gradients(self.parameters)
-        norm = torch.cat([one.grad.flatten() for one in self.parameters if one.grad is not None]).norm()
+        norm = share.sum(self.gradient).norm()
         numbers = torch.cat([numbers, norm.double()[None]])
         self.told.append(Told.of(numbers, batch, now, len(self.batches)))
         ended = self.read(behind=self.behind)
@@ -195,7 +194,9 @@ class Training:
         self.optimizer.found_inf = (~numbers.isfinite().all()).float() if self.behind else None  # type: ignore[attr-defined]
         self.optimizer.step()
         if self.average is not None:
-            _follow(self.average, self.model, train.average)
+            self.averaged.lerp_(self.weights.detach(), 1 - train.average)
+            for mine, new in zip(self.average.buffers(), self.model.buffers(), strict=True):
+                mine.copy_(new)  # what is no weight
         now.step += 1
         now.batch += 1
         return ended
@@ -232,7 +233,7 @@ class Training:
     def _loss(self, model: nn.Module, batch: Batch, step: int) -> tuple[Tensor, Tensor]:
         """The sum of the losses of a batch's known answers, and their number."""
         if batch.y is None or not len(batch.rows):  # this process has no share in the batch
-            nothing = torch.stack([one.sum() for one in self.parameters]).sum() * 0
+            nothing = self.weights.sum() * 0
             return nothing, nothing.detach()
         train, seed = self.config.train, self.config.seed
         reseed(word(seed, STEP + step), self.task.device)
@@ -304,12 +305,3 @@ class Training:
             "Training has stopped, and the last checkpoint before is kept: start anew with a lower "
             f"--train.learning_rate (it is {train.learning_rate:g}){hint}"
         )
-
-
-def _follow(average: nn.Module, model: nn.Module, decay: float) -> None:
-    """Move the running average towards the weights; what is no weight is copied."""
-    with torch.no_grad():
-        weights = [one.detach() for one in model.parameters()]
-        torch._foreach_lerp_(list(average.parameters()), weights, 1 - decay)
-        for mine, new in zip(average.buffers(), model.buffers(), strict=True):
-            mine.copy_(new)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 
 import torch
 from torch import Tensor, distributed
@@ -47,17 +46,6 @@ class Processes:
         if self.several:
             distributed.all_reduce(tensor)
         return tensor
-
-    def sum_gradients(self, parameters: Iterable[Tensor]) -> None:
-        """The gradients of all processes added up, as one message."""
-        if not self.several:
-            return
-        some = [one for one in parameters if one.requires_grad]
-        for one in some:
-            one.grad = torch.zeros_like(one) if one.grad is None else one.grad
-        flat = self.sum(torch.cat([one.grad.flatten() for one in some if one.grad is not None]))
-        for one, grad in zip(some, torch.split(flat, [one.numel() for one in some]), strict=True):
-            one.grad = grad.view_as(one)
 
     def wait(self) -> None:
         """Until all processes are here."""
