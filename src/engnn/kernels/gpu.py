@@ -1,7 +1,8 @@
 """The kernels of rows with channels in Triton: blocks of rows, whose hidden values stay in registers, both ways.
 
 Rows without channels are large products and little else, which the vendor's library does best: they go to `plain`. Sums
-over channels, sets and tables are atomic additions in single precision, whose order, and so whose last bits, may vary.
+over channels, sets and tables are atomic additions in single precision, whose order, and so whose last bits, may vary:
+where torch is to be deterministic, `plain` computes them too.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
@@ -304,7 +305,9 @@ def neighbour_sum(
 
 
 def _fits(parts: Sequence[Tensor], weight: Tensor, weight2: Tensor | None) -> bool:
-    """Whether rows have channels, and tiles of them fit."""
+    """Whether rows have channels, tiles of them fit, and sums may be in any order."""
+    if torch.are_deterministic_algorithms_enabled():
+        return False
     widths = [part.size(-1) for part in parts] + [*weight.shape[:1], *([] if weight2 is None else weight2.shape)]
     return parts[0].dim() == 3 and len(parts) <= 2 and min(widths) > 0 and max(widths) <= WIDEST
 
