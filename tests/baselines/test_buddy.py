@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import networkx as nx
+import pytest
 import torch
 from torch import Tensor
 
+from engnn.baselines import buddy
 from engnn.baselines._model import Given
 from engnn.baselines.buddy import BUDDY, REGISTERS, cardinality, distances, intersection, sketches
 
@@ -95,3 +97,13 @@ def test_a_link_has_no_direction(graph: nx.Graph, edges: Callable[..., Tensor]) 
     pairs = torch.tensor([[0, 3, 5], [7, 1, 20]])
     out, back = (model(None, edges(graph), targets=one, noise=1) for one in (pairs, pairs.flip(0)))
     torch.testing.assert_close(out, back)
+
+
+def test_how_many_columns_are_sent_at_once_changes_nothing(
+    graph: nx.Graph, edges: Callable[..., Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = drawn(graph, edges, 0)
+    monkeypatch.setattr(buddy, "AT_ONCE", 3 * edges(graph).size(1))
+    for one, other in zip(drawn(graph, edges, 0), expected, strict=True):
+        assert torch.equal(one.least, other.least)
+        assert torch.equal(one.ranks, other.ranks)

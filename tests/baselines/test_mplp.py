@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import networkx as nx
+import pytest
 import torch
 from torch import Tensor
 
+from engnn.baselines import mplp
+from engnn.baselines._egonets import crowded
 from engnn.baselines.mplp import MPLP, estimates, variance
 
 DRAWS, CHANNELS = 400, 32
@@ -43,6 +46,22 @@ def test_estimates_are_right_on_average_with_the_spread_of_their_theory(
     )
     ratio = CHANNELS * found[:, :, 0].var(0) / theory.clamp(min=1e-9)
     assert (ratio[theory > 0] - 1).abs().max() < 6 * (2 / DRAWS) ** 0.5 + 0.1
+
+
+def test_no_estimate_hangs_on_how_many_nodes_are_near_or_pairs_at_once(
+    edges: Callable[..., Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where walks are more than pairs, matrices are dense."""
+    graph = nx.gnp_random_graph(30, 0.7, seed=0)
+    messy = torch.cat([edges(graph), edges(graph)[:, :9], torch.arange(30).repeat(2, 1)], dim=1)
+    pairs = torch.tensor([[i, j] for i in range(30) for j in range(i)]).T
+    signature = torch.randn(30, 16, dtype=torch.double)
+    assert crowded(messy, 30)
+    dense = estimates(messy, signature, pairs)
+    torch.testing.assert_close(dense[:, 3:], exact(graph, pairs)[:, 3:])
+    monkeypatch.setattr(mplp, "crowded", lambda *_: False)
+    monkeypatch.setattr(mplp, "AT_ONCE", 100)
+    torch.testing.assert_close(estimates(messy, signature, pairs), dense)
 
 
 def test_more_channels_come_nearer(graph: nx.Graph, edges: Callable[..., Tensor]) -> None:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from engnn.baselines import _neighbours, neo_gnn
+from engnn.baselines._egonets import crowded
 from engnn.baselines._neighbours import common
 from engnn.baselines.neo_gnn import BETA, NeoGNN, overlap
 from engnn.baselines.resource_allocation import share
@@ -20,10 +21,13 @@ def all_pairs(graph: nx.Graph) -> Tensor:
 
 
 @pytest.mark.parametrize("at_once", [5, 1 << 22])
+@pytest.mark.parametrize("share_of_pairs", [0.1, 0.7])
 def test_overlaps_are_those_of_dense_matrices_with_their_gradients(
-    at_once: int, graph: nx.Graph, edges: Callable[..., Tensor], monkeypatch: pytest.MonkeyPatch
+    at_once: int, share_of_pairs: float, edges: Callable[..., Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_neighbours, "AT_ONCE", at_once)
+    graph = nx.gnp_random_graph(30, share_of_pairs, seed=0)
+    assert crowded(edges(graph), 30) == (share_of_pairs > 0.5)
     a = torch.tensor(nx.to_numpy_array(graph))
     x = torch.randn(len(graph), dtype=torch.double, requires_grad=True)
     m = (a + BETA * a @ a) * x

@@ -66,6 +66,25 @@ def two_steps(edge_index: Tensor, n: int) -> Tensor:
     return codes[pair] // n * n + edges.target[place]
 
 
+def crowded(edge_index: Tensor, n: int) -> bool:
+    """Whether there are more walks of two edges than pairs of nodes, so that a matrix of all pairs takes less.
+
+    >>> crowded(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), 3), crowded(torch.ones(3, 3).nonzero().T, 3)
+    (False, True)
+    """
+    return bool(torch.bincount(edge_index[0], minlength=n)[edge_index[1]].sum() > n * n)
+
+
+def matrix(edge_index: Tensor, n: int, like: Tensor) -> Tensor:
+    """The number of edges from each node to each, `[n, n]`.
+
+    >>> matrix(torch.tensor([[0, 0], [1, 1]]), 2, torch.ones(1))
+    tensor([[0., 2.],
+            [0., 0.]])
+    """
+    return like.new_zeros(n, n).index_put(tuple(edge_index), like.new_ones(()), accumulate=True)
+
+
 class _Edges:
     """Edges by the node that they leave; a pair (root, node) is the number root * n + node."""
 

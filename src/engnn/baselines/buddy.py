@@ -29,6 +29,7 @@ from engnn.baselines._product import product
 HOPS = 2
 REGISTERS = 256
 COUNTS = HOPS * HOPS + 2 * HOPS
+AT_ONCE = 1 << 22  # numbers that are on their way along edges
 
 
 class BUDDY(NoisyBaseline):
@@ -91,13 +92,20 @@ def sketches(edge_index: Tensor, noise: Tensor) -> list[Sketch]:
     ranks = noise.new_zeros(n, REGISTERS)
     ranks[torch.arange(n, device=noise.device), register] = (-uniform[:, -1].log2()).floor() + 1
     now, found = Sketch(uniform[:, :-2], ranks), []
-    source, target = edge_index
     for _ in range(HOPS):
-        least = now.least.scatter_reduce(0, target[:, None].expand(-1, now.least.size(1)), now.least[source], "amin")
-        most = now.ranks.scatter_reduce(0, target[:, None].expand(-1, REGISTERS), now.ranks[source], "amax")
-        now = Sketch(least, most)
+        now = Sketch(_gathered(now.least, edge_index, "amin"), _gathered(now.ranks, edge_index, "amax"))
         found.append(now)
     return found
+
+
+def _gathered(values: Tensor, edge_index: Tensor, how: str) -> Tensor:
+    """The least or greatest of what is at each node and comes in over its edges, some columns at a time."""
+    source, target = edge_index
+    parts = [
+        some.scatter_reduce(0, target[:, None].expand(-1, some.size(1)), some[source], how)
+        for some in torch.split(values, max(1, AT_ONCE // max(1, len(source))), dim=1)
+    ]
+    return torch.cat(parts, dim=1)
 
 
 def cardinality(ranks: Tensor) -> Tensor:

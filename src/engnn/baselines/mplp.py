@@ -21,10 +21,11 @@ import torch
 from torch import Tensor
 from torch_geometric import nn as pyg
 
-from engnn.baselines._egonets import near
+from engnn.baselines._egonets import crowded, matrix, near
 from engnn.baselines._model import Given, NoisyBaseline, mlp
 
 HOPS = 2
+AT_ONCE = 1 << 22  # numbers of signatures that are multiplied together
 COUNTS = HOPS * (HOPS + 1) // 2 + HOPS  # n₁₁, n₁₂ + n₂₁, n₂₂, and the sums of the ends' |N₁| and |N₂|
 
 
@@ -73,21 +74,36 @@ def estimates(edge_index: Tensor, signature: Tensor, pairs: Tensor) -> Tensor:
 
     The sizes are those of both ends' neighbourhoods at distances 1 and 2, added up.
     """
-    n = len(signature)
-    pairs_near, far = near(edge_index, n, HOPS)
-    sums, sizes = [], []
-    for distance in range(1, HOPS + 1):
-        at = pairs_near[:, far == distance]
-        members = torch.sparse_coo_tensor(at, signature.new_ones(at.size(1)), (n, n), check_invariants=False)
-        sums.append(torch.sparse.mm(members, signature))
-        sizes.append(torch.bincount(at[0], minlength=n).to(signature.dtype))
-    i, j = pairs
-    columns = []
-    for p in range(HOPS):
-        for q in range(p, HOPS):
-            one = (sums[p][i] * sums[q][j]).sum(1)
-            columns.append(one if p == q else one + (sums[q][i] * sums[p][j]).sum(1))
-    return torch.stack([*columns, *(size[i] + size[j] for size in sizes)], dim=1)
+    at = spheres(edge_index, len(signature), signature)
+    sums = [one @ signature for one in at]
+    sizes = [(one @ signature.new_ones(len(signature), 1))[:, 0] for one in at]
+    rows = []
+    for i, j in torch.split(pairs, max(1, AT_ONCE // signature.size(1)), dim=1):
+        columns = []
+        for p in range(HOPS):
+            for q in range(p, HOPS):
+                one = (sums[p][i] * sums[q][j]).sum(1)
+                columns.append(one if p == q else one + (sums[q][i] * sums[p][j]).sum(1))
+        rows.append(torch.stack([*columns, *(size[i] + size[j] for size in sizes)], dim=1))
+    return torch.cat(rows)
+
+
+def spheres(edge_index: Tensor, n: int, like: Tensor) -> list[Tensor]:
+    """Which nodes are at the distances 1, 2 of each, as matrices `[n, n]` that are sparse where the graph is.
+
+    >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    >>> [one.to_dense()[0].tolist() for one in spheres(path, 3, torch.ones(1))]
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    if crowded(edge_index, n):
+        one = matrix(edge_index, n, like).clamp(max=1).fill_diagonal_(0)
+        two = (one @ one > 0) & (one == 0)
+        return [one, two.fill_diagonal_(False).to(one.dtype)]
+    pairs, far = near(edge_index, n, HOPS)
+    return [
+        torch.sparse_coo_tensor(at, like.new_ones(at.size(1)), (n, n), check_invariants=False)
+        for at in (pairs[:, far == distance] for distance in range(1, HOPS + 1))
+    ]
 
 
 def variance(one: int, other: int, common: int) -> float:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric import nn as pyg
 
-from engnn.baselines._egonets import two_steps
+from engnn.baselines._egonets import crowded, matrix, two_steps
 from engnn.baselines._model import Baseline, Given, mlp
 from engnn.baselines._neighbours import shared
 
@@ -66,6 +66,11 @@ class NeoGNN(Baseline):
 def overlap(edge_index: Tensor, x: Tensor, pairs: Tensor) -> Tensor:
     r""":math:`s_{ij}` for each pair, from the structural features `[n]`."""
     n = len(x)
+    if crowded(edge_index, n):
+        one = matrix(edge_index, n, x)
+        both = one + BETA * one @ one
+        whole: Tensor = (both * x.square()) @ both.T
+        return whole[pairs[0], pairs[1]]
     steps, walks = edge_index[0] * n + edge_index[1], two_steps(edge_index, n)
     codes, place = torch.unique(torch.cat([steps, walks]), return_inverse=True)
     weight = torch.cat([x.new_ones(len(steps)), x.new_full((len(walks),), BETA)])
