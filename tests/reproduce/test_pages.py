@@ -47,11 +47,11 @@ def test_the_results_page_is_made_of_the_records() -> None:
 
 def test_the_readme_s_results_are_made_of_the_records() -> None:
     readme = (ROOT / pages.README).read_text()
-    assert pages.between(readme, pages.summary(ROOT / "records")) == readme
+    assert pages.readme(readme, ROOT / "records") == readme
 
 
 def test_the_figure_is_made_of_the_records() -> None:
-    drawn = figure.drawn(pages._by_cell(ROOT / "records"))
+    drawn = figure.drawn(pages._by_cell(tables()[figure.TABLE], ROOT / "records"))
     path = ROOT / pages.FIGURE
     assert (path.read_text() if path.exists() else None) == drawn
 
@@ -159,6 +159,43 @@ def test_brec_is_told_by_category_and_by_both_cuts(made: Made, tmp_path: Path) -
     assert "| mpnn | 4 | all | 2 | 1.0 (1.0) | 1.0 (1.0) |" in text
 
 
+def test_bare_and_boosted_models_are_told_in_pairs_that_are_whole(made: Made, tmp_path: Path) -> None:
+    cells = {cell.name: cell for cell in table("boost").cells}
+    for name, score, seeds in (
+        ("3-cycle/gin", 0.5, 3),
+        ("3-cycle/boosted_gin", 0.125, 3),
+        ("chameleon/gcn", 0.5, 10),
+        ("chameleon/boosted_gcn", 0.4, 10),
+        ("density/gcn", 0.5, 10),
+        ("density/boosted_gcn", 0.9, 9),
+    ):
+        higher = not name.startswith("3-cycle")
+        said = {"higher_is_better": higher, "metric": "some"}
+        put(tmp_path, *(made(cells[name], seed, score, **said) for seed in range(seeds)))
+    found = pages.results(table("boost"), tmp_path)
+    assert {one.cell.name for one in found if one.whole} == {
+        "3-cycle/gin",
+        "3-cycle/boosted_gin",
+        "chameleon/gcn",
+        "chameleon/boosted_gcn",
+        "density/gcn",
+    }
+    text = pages.boosted(tmp_path)
+    assert text in "\n".join(pages.section(table("boost"), found))
+    told = {line[0]: line[2:] for line in rows(text.splitlines())}
+    assert "better on 1 of 2 pairs." in text
+    assert told["counting:3-cycle"] == ["–", "0.5000 → 0.1250 (−0.3750)", "–", "–"]
+    assert told["chameleon"] == ["50.00 → 40.00 (−10.00)", "–", "–", "–"]
+    assert told["density"] == ["–"] * 4
+
+
+def test_a_row_may_ask_for_fewer_seeds() -> None:
+    one = table("boost")
+    runs = list(one.runs(one.chosen(["3-cycle/gcn", "density/gcn"]), one.seeds))
+    assert [run.seed for run in runs if run.cell.row.name == "3-cycle"] == [0, 1, 2]
+    assert [run.seed for run in runs if run.cell.row.name == "density"] == list(range(10))
+
+
 def test_ratios_of_the_epoch_are_beside_the_paper_s(made: Made, tmp_path: Path) -> None:
     models = [
         {"model": name, "epoch_seconds": seconds, "peak_bytes": 5_000_000}
@@ -190,7 +227,7 @@ def test_a_page_without_markers_is_told() -> None:
 
 def test_make_tables_writes_what_is_compared(tmp_path: Path, made: Made) -> None:
     (tmp_path / "docs").mkdir()
-    (tmp_path / "README.md").write_text(f"before\n{pages.BEGIN}\nold\n{pages.END}\nafter\n")
+    (tmp_path / "README.md").write_text(f"before\n{pages.BEGIN}\nold\n{pages.END}\n{'old'.join(pages.BOOST)}\nafter\n")
     put(tmp_path / "records", *full("generalisation", made))
     assert set(pages.write(tmp_path)) == {pages.PAGE, pages.README, pages.FIGURE}
     assert (tmp_path / pages.PAGE).read_text() == pages.page(tmp_path / "records")

@@ -1,4 +1,4 @@
-"""The committed records as pages: `docs/results.md`, its figure, and the part of the README between the markers.
+"""The committed records as pages: `docs/results.md`, its figure, and the parts of the README between markers.
 
     python -m engnn.reproduce.pages
 
@@ -15,9 +15,11 @@ from pathlib import Path
 from engnn.errors import InputError
 from engnn.reproduce import figure, ledger
 from engnn.reproduce.table import Cell, Printed, Said, Table, tables
+from engnn.reproduce.tables import boost
 from engnn.train import durable
 
 BEGIN, END = "<!-- results: made by `make tables` -->", "<!-- end of results -->"
+BOOST = "<!-- boosted models: made by `make tables` -->", "<!-- end of boosted models -->"
 PAGE, README, FIGURE = Path("docs/results.md"), Path("README.md"), Path("docs/generalisation.svg")
 MODEL = "engnn"
 
@@ -32,8 +34,8 @@ class Result:
 
     @property
     def whole(self) -> bool:
-        """Whether all seeds of the table are there."""
-        return len(self.records) >= self.cell.table.seeds
+        """Whether all seeds are there."""
+        return len(self.records) >= self.cell.seeds
 
     @property
     def scores(self) -> list[float] | None:
@@ -72,7 +74,7 @@ def results(table: Table, records: Path) -> list[Result]:
     return [
         Result(cell, tuple(by_seed[seed] for seed in sorted(by_seed)), others)
         for cell in table.cells
-        for by_seed, others in [ledger.of_cell(found, cell, table.seeds)]
+        for by_seed, others in [ledger.of_cell(found, cell, cell.seeds)]
     ]
 
 
@@ -135,40 +137,51 @@ def summary(records: Path) -> str:
     return "\n".join(lines)
 
 
-def between(text: str, content: str, where: str = "the README") -> str:
+def boosted(records: Path) -> str:
+    """What the README says of boosted models."""
+    lines = boost.compared(_by_cell(boost.TABLE, records))
+    return "\n".join(lines or ["No pair of bare and boosted models has all its seeds on record yet."])
+
+
+def between(text: str, content: str, begins: str = BEGIN, ends: str = END) -> str:
     """The text with `content` between the markers.
 
     >>> between(f"a {BEGIN} b {END} c", "new")
     'a <!-- results: made by `make tables` -->\\nnew\\n<!-- end of results --> c'
     """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = text.partition(begins)
+    _, end, after = rest.partition(ends)
     if not (begin and end):
-        raise InputError(f"{where} has no markers {BEGIN} and {END}: put both where the results are to stand")
-    return f"{before}{BEGIN}\n{content}\n{END}{after}"
+        raise InputError(f"the README has no markers {begins} and {ends}: put both where the results are to stand")
+    return f"{before}{begins}\n{content}\n{ends}{after}"
+
+
+def readme(text: str, records: Path) -> str:
+    """The README with both its parts that are made of records."""
+    return between(between(text, summary(records)), boosted(records), *BOOST)
 
 
 def write(root: Path) -> list[Path]:
     """Write all pages of a checkout from its records; which were written."""
     records = root / "records"
-    readme = between((root / README).read_text(encoding="utf-8"), summary(records))
-    made = {PAGE: page(records), README: readme}
-    if (drawn := figure.drawn(_by_cell(records))) is not None:
+    made = {PAGE: page(records), README: readme((root / README).read_text(encoding="utf-8"), records)}
+    if (drawn := figure.drawn(_by_cell(tables()[figure.TABLE], records))) is not None:
         made[FIGURE] = drawn
     for path, text in made.items():
         durable.write(root / path, text.encode())
     return list(made)
 
 
-def _by_cell(records: Path) -> dict[str, Sequence[Said]]:
-    return {one.cell.name: one.records for one in results(tables()[figure.TABLE], records) if one.records}
+def _by_cell(table: Table, records: Path) -> dict[str, Sequence[Said]]:
+    return {one.cell.name: one.records for one in results(table, records) if one.records}
 
 
 def _count(found: Sequence[Result]) -> str:
     whole, begun = sum(one.whole for one in found), sum(bool(one.records) and not one.whole for one in found)
     part = f", {begun} more have some of their seeds" if begun else ""
-    seeds = found[0].cell.table.seeds
-    return f"{whole} of {len(found)} cells are whole ({seeds} seed{'s' * (seeds > 1)} each){part}."
+    asked = sorted({one.cell.seeds for one in found})
+    seeds = f"{' or '.join(map(str, asked))} seed{'s' * (asked[-1] > 1)}"
+    return f"{whole} of {len(found)} cells are whole ({seeds} each){part}."
 
 
 def _verdict(found: Sequence[Result]) -> str:
@@ -188,11 +201,11 @@ def _verdict(found: Sequence[Result]) -> str:
 
 
 def _line(one: Result) -> str:
-    table, scores, printed = one.cell.table, one.scores, one.cell.printed
+    scores, printed = one.scores, one.cell.printed
     assert scores is not None
     assert one.mean is not None
     spread = f" ± {statistics.stdev(scores):.{one.digits}f}" if len(scores) > 1 else ""
-    seeds = str(len(scores)) if one.whole else f"{len(scores)} of {table.seeds}"
+    seeds = str(len(scores)) if one.whole else f"{len(scores)} of {one.cell.seeds}"
     theirs = difference = ""
     if printed is not None:
         theirs = f"{printed.mean:.{printed.digits}f}"

@@ -61,6 +61,7 @@ class Row:
     percent: bool = False  # the paper's unit; scores are fractions
     measure: Measure = trained
     recipe: bool = True  # whether it is trained by one, and not measured as it is
+    seeds: int | None = None  # where fewer than the table's
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +122,8 @@ class Table:
             columns = [column for column in self.columns if column.late == late]
             for seed in range(seeds):
                 for column in columns:
-                    yield from (Run(cell, seed) for cell in cells if cell.column is column)
+                    asked = (cell for cell in cells if cell.row.seeds is None or seed < cell.row.seeds)
+                    yield from (Run(cell, seed) for cell in asked if cell.column is column)
 
 
 class Cell(NamedTuple):
@@ -135,6 +137,11 @@ class Cell(NamedTuple):
     def name(self) -> str:
         """Row and column, as `--cells` takes them."""
         return f"{self.row.name}/{self.column.name}"
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds are asked of it."""
+        return self.row.seeds or self.table.seeds
 
     @property
     def printed(self) -> Printed | None:

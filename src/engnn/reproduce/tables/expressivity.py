@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engnn.reproduce.brec import measured, page
-from engnn.reproduce.table import Column, Row, Table
+from engnn.reproduce.table import Column, Row, Table, peers
 
 KINDS = ("onehot+normal", "onehot", "normal")
 
@@ -22,6 +22,8 @@ TABLE = Table(
         Column(name="engnn-rotations", settings={"model.noise": "orthogonal", "model.symmetry": "orthogonal"}),
         Column(name="nmpnn", settings={"model.variant": "nmpnn"}),
         Column(name="mpnn", settings={"model.variant": "mpnn"}),
+        *peers(gin="", id_gnn="", ngnn="", ppgn="", rgin=""),
+        Column(name="dropgnn", settings={"model.name": "dropgnn", "model.noise_channels": 20}, late=True),
     ),
     seeds=3,
     more=page,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engnn.reproduce.table import Row, Table, ours, printed, turned
+from engnn.reproduce.table import Row, Table, ours, peers, printed, turned
 
 PAPER = """
          density      cut ratio    coreness     component    ppi-bp       hpo-metab    hpo-neuro    em-user
@@ -35,7 +35,7 @@ TABLE = Table(
         _row("hpo_neuro", "hpo-neuro"),
         _row("em_user", "em-user"),
     ),
-    columns=ours(),
+    columns=(*ours(), *peers(glass="GLASS", sub2vec="Sub2Vec")),
     seeds=10,
     paper=turned(printed(PAPER)),
     spread="standard error of the mean",
