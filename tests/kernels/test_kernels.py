@@ -207,3 +207,22 @@ def test_any_number_of_threads_gives_the_same(threads: int, ending: str, monkeyp
             finally:
                 torch.set_num_threads(before)
         torch.testing.assert_close(found[0], found[1], rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("ending", ["sum over channels", "sum over sets"])
+def test_triton_leaves_to_plain_torch_what_must_not_depend_on_the_order_of_sums(
+    ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("triton")
+    rows = dict(shapes())["two parts"]
+    monkeypatch.setenv("ENGNN_KERNELS", "torch")
+    expected = ENDINGS[ending](rows)
+    monkeypatch.setenv("ENGNN_KERNELS", "triton")
+    if kernels.status(DEVICE.type).name != "triton":
+        pytest.skip("kernels: triton cannot be had here")
+    monkeypatch.setattr("engnn.kernels.gpu._forward", None)  # nobody launches it
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert torch.equal(ENDINGS[ending](rows), expected)
+    finally:
+        torch.use_deterministic_algorithms(False)
