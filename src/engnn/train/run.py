@@ -113,9 +113,9 @@ def train(
 
 
 def deterministic(wanted: bool) -> None:
-    """Have torch refuse the operations that it knows to differ between two runs, or allow them."""
-    if wanted:
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS is deterministic with it alone
+    """Have torch keep to operations that do not differ between two runs, and refuse those that do; or allow all."""
+    if wanted:  # cuBLAS is deterministic with it alone, and reads it at its first product
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(wanted)
 
 
