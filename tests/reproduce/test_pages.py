@@ -76,7 +76,18 @@ def test_mean_deviation_difference_and_seeds_are_those_of_the_records(paper: Tab
     percent = [100 * score for score in scores]
     mean, deviation = statistics.fmean(percent), statistics.stdev(percent)
     assert line[:4] == ["club", "engnn", f"{mean:.2f} ± {deviation:.2f}", "3"]
-    assert line[4:] == ["88.85 ± 0.96", f"+{mean - 88.85:.2f}, as good or better", "original", "10", "2"]
+    assert line[4:] == ["88.85 ± 0.96", f"+{mean - 88.85:.2f}, as good or better", "", "original", "10", "2"]
+
+
+def test_beside_another_model_stand_our_engnn_and_whether_anything_is_published(
+    paper: Table, made: Made, tmp_path: Path
+) -> None:
+    put(tmp_path, made(paper.cells[0], 0, 0.9), *(made(cell, 0, 0.8) for cell in paper.cells[1:]))
+    lines = rows(pages.section(paper, pages.results(paper, tmp_path)))[1:]
+    by_cell = {(line[0], line[1]): line for line in lines}
+    assert [by_cell["club", model][6] for model in ("engnn", "mpnn")] == ["", "90.00"]
+    for cell in paper.cells:
+        assert (by_cell[cell.row.name, cell.column.name][4] == "not published") == (cell.printed is None)
 
 
 def test_only_complete_records_of_the_present_recipe_are_told(paper: Table, made: Made, tmp_path: Path) -> None:

@@ -86,9 +86,9 @@ def page(records: Path) -> str:
         "The tables of the paper, run again, beside the paper's numbers; made from the files in `records/` by "
         "`make tables`, and held to them by a test. *ours* is the mean ± the standard deviation (n − 1) of the test "
         "scores over seeds, of complete runs with one and the same recipe. Validation chose each model; the test part "
-        "was scored once a run. *difference* is ours less the paper's. Epochs and seconds are means over seeds. A cell "
-        "that has fewer seeds than its table asks for says how many; a cell without a complete run is missing, and is "
-        "named as such.",
+        "was scored once a run. *difference* is ours less the paper's; *our engnn* is what engnn scores on the same data, "
+        "here too. Epochs and seconds are means over seeds. A cell that has fewer seeds than its table asks for says how "
+        "many; a cell without a complete run is missing, and is named as such.",
         "",
         "`engnn reproduce TABLE` runs what is missing.",
         "",
@@ -104,10 +104,12 @@ def section(table: Table, found: Sequence[Result]) -> list[str]:
     lines = [f"## {table.title}{number}", "", table.about, ""]
     lines += [f"{_count(found)}{_verdict(found)}", ""]
     if shown := [one for one in found if one.scores is not None]:
+        engnn = {one.cell.row.name: _ours(one) for one in shown if one.cell.column.name == MODEL}
+        beside = (" our engnn |", "---:|") if engnn else ("", "")
         lines += [
-            "| data | model | ours | seeds | paper | difference | provenance | epochs | seconds |",
-            "|---|---|---:|---:|---:|---:|---|---:|---:|",
-            *map(_line, shown),
+            f"| data | model | ours | seeds | paper | difference |{beside[0]} provenance | epochs | seconds |",
+            f"|---|---|---:|---:|---:|---:|{beside[1]}---|---:|---:|",
+            *(_line(one, engnn) for one in shown),
             "",
         ]
     if table.more is not None and (more := table.more({one.cell.name: one.records for one in found if one.records})):
@@ -200,13 +202,20 @@ def _verdict(found: Sequence[Result]) -> str:
     return said
 
 
-def _line(one: Result) -> str:
+def _ours(one: Result) -> str:
+    scores = one.scores
+    assert scores is not None
+    spread = f" ± {statistics.stdev(scores):.{one.digits}f}" if len(scores) > 1 else ""
+    return f"{one.mean:.{one.digits}f}{spread}"
+
+
+def _line(one: Result, engnn: Mapping[str, str]) -> str:
+    """A line of a table; beside other models' scores stands engnn's, where there is any on the same data."""
     scores, printed = one.scores, one.cell.printed
     assert scores is not None
     assert one.mean is not None
-    spread = f" ± {statistics.stdev(scores):.{one.digits}f}" if len(scores) > 1 else ""
     seeds = str(len(scores)) if one.whole else f"{len(scores)} of {one.cell.seeds}"
-    theirs = difference = ""
+    theirs, difference = "not published" if one.cell.table.paper else "", ""
     if printed is not None:
         theirs = f"{printed.mean:.{printed.digits}f}"
         theirs += "" if printed.spread is None else f" ± {printed.spread:.{printed.digits}f}"
@@ -217,10 +226,11 @@ def _line(one: Result) -> str:
     cells = [
         one.cell.row.name,
         one.cell.column.name,
-        f"{one.mean:.{one.digits}f}{spread}",
+        _ours(one),
         seeds,
         theirs,
         difference,
+        *([""] if one.cell.column.name == MODEL else [engnn.get(one.cell.row.name, "")] if engnn else []),
         provenance,
         *(f"{mean:,.0f}" for mean in means),
     ]
