@@ -86,9 +86,9 @@ def page(records: Path) -> str:
         "The tables of the paper, run again, beside the paper's numbers; made from the files in `records/` by "
         "`make tables`, and held to them by a test. *ours* is the mean ± the standard deviation (n − 1) of the test "
         "scores over seeds, of complete runs with one and the same recipe. Validation chose each model; the test part "
-        "was scored once a run. *difference* is ours less the paper's; *our engnn* is what engnn scores on the same data, "
-        "here too. Epochs and seconds are means over seeds. A cell that has fewer seeds than its table asks for says how "
-        "many; a cell without a complete run is missing, and is named as such.",
+        "was scored once a run. *difference* is ours less the paper's; *our engnn* is what engnn scores on the same "
+        "data, here too. Epochs and seconds are means over seeds. A cell that has fewer seeds than its table asks for "
+        "says how many; a cell without a complete run is missing, and is named as such.",
         "",
         "`engnn reproduce TABLE` runs what is missing.",
         "",
