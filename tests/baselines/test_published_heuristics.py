@@ -56,15 +56,17 @@ def test_on_ogbl_ddi_resource_allocation_is_not_what_was_published_and_the_other
 ) -> None:
     data = open_or_skip("ogbl-ddi")
     links, n = data.links, int(data.graphs.num_nodes[0])
-    edges = torch.zeros(n, n)
-    edges[data.graphs.edge_index[0], data.graphs.edge_index[1]] = 1
-    degree = edges.sum(1)
 
-    def scored(weight: Tensor) -> list[float]:
-        score = (edges * weight) @ edges
+    def scored(weight: Callable[[Tensor], Tensor], *parts: Tensor) -> list[float]:
+        edges = torch.zeros(n, n)
+        for part in parts:
+            edges[part[0], part[1]] = edges[part[1], part[0]] = 1
+        score = (edges * weight(edges.sum(1))) @ edges
         one, other = (score[pairs[0], pairs[1]] for pairs in (links.test, links.test_negatives))
         return [100 * (hits(one, other, k=k) or 0) for k in (20, 50, 80, 100)]
 
-    assert scored(torch.ones_like(degree))[0] == pytest.approx(PAPER["DDI", "CN"].mean, abs=0.005)
-    assert scored(rarity(degree))[0] == pytest.approx(PAPER["DDI", "AA"].mean, abs=0.005)
-    assert scored(share(degree)) == pytest.approx([6.23, 19.14, 27.14, 31.17], abs=0.005)
+    for model in ("CN", "AA"):
+        assert scored(WEIGHTS[model], data.graphs.edge_index)[0] == pytest.approx(PAPER["DDI", model].mean, abs=0.005)
+    assert scored(share, data.graphs.edge_index) == pytest.approx([6.23, 19.14, 27.14, 31.17], abs=0.005)
+    assert scored(share, data.graphs.edge_index, links.valid)[0] == pytest.approx(5.39, abs=0.005)
+    assert scored(lambda degrees: share(degrees).sqrt(), data.graphs.edge_index)[0] == pytest.approx(18.99, abs=0.005)
