@@ -75,3 +75,8 @@ def test_it_is_its_equation(graph: nx.Graph, edges: Callable[..., Tensor]) -> No
 def test_a_graph_that_is_too_large_is_refused() -> None:
     with pytest.raises(InputError, match=f"{MOST + 1} nodes"):
         PPGN(0, 4, 1, 1, level="graph")(None, torch.tensor([[0], [MOST]]))
+
+
+def test_data_of_graphs_that_are_too_large_are_refused_before_anything_is_made() -> None:
+    with pytest.raises(InputError, match=f"{MOST + 1} nodes"):
+        PPGN(0, 4, 1, 1, level="node", typical=MOST + 1)

@@ -40,8 +40,10 @@ class PPGN(Baseline):
         *,
         level: str,
         edge_dim: int | None = None,
+        typical: float = 1.0,
         dropout: float = 0.0,
     ) -> None:
+        _refuse_large(typical)
         super().__init__(in_channels, hidden_channels, out_channels, level=level, pool=global_add_pool)
         self.edge_dim = edge_dim or 0
         widths = [2 + self.in_channels + self.edge_dim, *[hidden_channels] * num_layers]
@@ -52,11 +54,7 @@ class PPGN(Baseline):
     def encode(self, given: Given) -> Tensor:
         sizes = torch.bincount(given.batch, minlength=given.size)
         most = int(sizes.max())
-        if most > MOST:
-            raise InputError(
-                f"ppgn works on n × n matrices, and a graph here has {most} nodes (at most {MOST}): "
-                "take another --model"
-            )
+        _refuse_large(most)
         order = torch.argsort(given.batch, stable=True)  # PyG's dense form wants the nodes graph by graph
         place = torch.empty_like(order)
         place[order] = torch.arange(len(order), device=order.device)
@@ -78,6 +76,15 @@ class PPGN(Baseline):
         both = torch.cat([h.diagonal(dim1=1, dim2=2).transpose(1, 2), h.sum(2)], dim=-1)
         out: Tensor = self.lin(both[batch, within])[place]
         return out
+
+
+def _refuse_large(nodes: float) -> None:
+    """Before anything is trained, where all graphs are as large, and else when one comes."""
+    if nodes > MOST:
+        raise InputError(
+            f"ppgn works on n × n matrices, and a graph here has {nodes:.0f} nodes (at most {MOST}): "
+            "take another --model"
+        )
 
 
 class _Block(nn.Module):
