@@ -157,7 +157,9 @@ def test_operators_keep_the_contract_of_torch(way: str) -> None:
         torch.library.opcheck(ops.rows, (*arguments, SETS, ending))
         torch.library.opcheck(ops.rows_backward, (grad, *arguments, ending, [True, False] * 4))
     edges = Adjacency.of(*graph(), N)
-    torch.library.opcheck(ops.neighbour_sum, (make(N, C, L, seed=2).detach(), *edges, None, make(N, seed=3).detach()))
+    torch.library.opcheck(
+        ops.neighbour_sum, (make(N, C, L, seed=2).detach(), *edges[:4], None, make(N, seed=3).detach())
+    )
 
 
 @pytest.mark.parametrize("wrong", [-1, SETS])

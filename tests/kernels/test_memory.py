@@ -59,7 +59,7 @@ def test_operators_keep_less_than_plain_torch(monkeypatch: pytest.MonkeyPatch) -
         kept[way] = saved_bytes(lambda: answer(net))
     assert kept["torch"] < 0.8 * kept["off"]
     if kernels.status().name == "cpp":
-        assert kept["cpp"] == kept["torch"]
+        assert kept["cpp"] < kept["torch"]
 
 
 # torch.compile makes an instance of every autograd.Function that it meets

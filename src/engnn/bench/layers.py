@@ -127,8 +127,8 @@ class Noisy(nn.Module):
         x, z = given.x, given.z
         neighbours, graphs = Neighbours.from_edges(given.edge_index, len(x)), Sets.of(given.batch, given.size)
         for layer in self.layers:
-            dx, dz = layer(x, z, neighbours, given.edge_attr, graphs)
-            x, z = x + dx, z + dz
+            dx, z = layer(x, z, neighbours, given.edge_attr, graphs, residual=True)
+            x = x + dx
         return x.sum() + z.sum()
 
 

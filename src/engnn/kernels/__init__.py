@@ -12,17 +12,29 @@ who computes them, `status` tells who does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from engnn.kernels import choice, ops, plain
+from engnn.kernels import choice, cpu, ops, plain
 from engnn.kernels.choice import Choice
 from engnn.kernels.plain import Ending
 
-__all__ = ["Adjacency", "Choice", "Rows", "linear", "neighbour_sum", "product", "status", "sum_channels", "sum_sets"]
+__all__ = [
+    "Adjacency",
+    "Choice",
+    "Rows",
+    "layer",
+    "linear",
+    "neighbour_sum",
+    "product",
+    "status",
+    "sum_channels",
+    "sum_sets",
+]
+LARGE = 1 << 20  # values of a graph's noise
 
 
 class Rows(NamedTuple):
@@ -72,6 +84,7 @@ class Adjacency(NamedTuple):
     source: Tensor
     back_pointer: Tensor
     back_source: Tensor
+    order: Tensor  # which edge each of `source` is
 
     @classmethod
     def of(cls, source: Tensor, target: Tensor, num_nodes: int) -> Adjacency:
@@ -80,7 +93,8 @@ class Adjacency(NamedTuple):
         >>> Adjacency.of(torch.tensor([0, 2, 1]), torch.tensor([1, 1, 0]), 3).pointer.tolist()
         [0, 1, 3, 3]
         """
-        return cls(*_compressed(source, target, num_nodes), *_compressed(target, source, num_nodes))
+        pointer, sources, order = _compressed(source, target, num_nodes)
+        return cls(pointer, sources, *_compressed(target, source, num_nodes)[:2], order)
 
 
 def neighbour_sum(values: Tensor, edges: Adjacency, scale: Tensor | None = None) -> Tensor:
@@ -88,7 +102,32 @@ def neighbour_sum(values: Tensor, edges: Adjacency, scale: Tensor | None = None)
     if choice.chosen(values.device.type).name == "off":
         total = plain.neighbour_sum(values, edges.pointer, edges.source, None, None)
         return total if scale is None else total * scale.view(-1, *[1] * (values.dim() - 1))
-    out: Tensor = ops.NeighbourSum.apply(values, *edges, None, scale)  # type: ignore[no-untyped-call]
+    out: Tensor = ops.NeighbourSum.apply(values, *edges[:4], None, scale)  # type: ignore[no-untyped-call]
+    return out
+
+
+def layer(
+    given: tuple[Tensor, Tensor, Tensor | None],
+    edges: Adjacency,
+    owner: Tensor,
+    sizes: Tensor,
+    weights: Iterable[Tensor],
+    flags: tuple[bool, bool],
+    numbers: tuple[float, float, float],
+) -> tuple[Tensor, Tensor] | None:
+    """The whole of `engnn.nn.ENConv` of x, z and e, with its weights in their order; None where no kernel does it.
+
+    Flags: whether there are noise messages, and whether Z is added to Z². Numbers: τ of neighbours and of graphs, and
+    what φ's sum over channels is multiplied by. A graph is one thread's, so large ones are left to other operators.
+    """
+    x, z, _ = given
+    if choice.chosen(x.device.type).name != "cpp" or z.numel() > LARGE * sizes.size(0):
+        return None
+    weights, (pointer, source, back_pointer, back_source, order) = tuple(weights), edges
+    structure = (pointer, source, order, back_pointer, back_source, owner, sizes)
+    if not cpu.fits(given, structure, weights) or torch.is_autocast_enabled("cpu"):
+        return None
+    out: tuple[Tensor, Tensor] = ops.Layer.apply(flags, numbers, *given, *structure, *weights)  # type: ignore[no-untyped-call]
     return out
 
 
@@ -127,7 +166,7 @@ def _to(tensor: Tensor | None, dtype: torch.dtype) -> Tensor | None:
     return None if tensor is None else tensor.to(dtype)
 
 
-def _compressed(source: Tensor, target: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
+def _compressed(source: Tensor, target: Tensor, num_nodes: int) -> tuple[Tensor, Tensor, Tensor]:
     order = target.argsort(stable=True)
     counts = target.new_zeros(num_nodes + 1).index_add_(0, target + 1, torch.ones_like(target))
-    return counts.cumsum(0), source[order].contiguous()
+    return counts.cumsum(0), source[order].contiguous(), order

@@ -22,7 +22,7 @@ from engnn.kernels import plain
 from engnn.kernels.plain import Ending
 
 LOG = logging.getLogger("engnn.kernels")
-SOURCE = Path(__file__).with_name("rows.cpp")
+SOURCES = [Path(__file__).with_name(name) for name in ("rows.cpp", "layer.cpp", "tiles.h")]
 FLAGS = [
     "-O3",
     "-march=native",
@@ -34,6 +34,7 @@ FLAGS = [
     "-shared",
 ]
 MAX_PARTS = 4
+EDGE = 18  # where among a layer's weights that of the edges is
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 
 
@@ -45,8 +46,8 @@ def library() -> ctypes.CDLL | str:
         version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         return f"no C++ compiler: {error}"
-    key = [SOURCE.read_text(), version, " ".join(FLAGS), _cpu(), torch.__version__]
-    name = f"rows-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.so"
+    key = [*(source.read_text() for source in SOURCES), version, " ".join(FLAGS), _cpu(), torch.__version__]
+    name = f"kernels-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.so"
     try:
         folder = cache_folder() / "kernels"
         if not (folder / name).exists():
@@ -61,7 +62,8 @@ def _compile(compiler: str, folder: Path, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         made = Path(scratch) / name
-        done = subprocess.run([compiler, *FLAGS, str(SOURCE), "-o", str(made)], capture_output=True, text=True)
+        files = [str(source) for source in SOURCES if source.suffix == ".cpp"]
+        done = subprocess.run([compiler, *FLAGS, *files, "-o", str(made)], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{compiler} failed: {done.stderr.strip() or f'exit code {done.returncode}'}")
         made.replace(folder / name)
@@ -134,6 +136,81 @@ def neighbour_sum(
     numbers = (result.size(0), values.shape[1:].numel(), torch.get_num_threads())
     _kernel("neighbours", result.dtype)(*map(ctypes.c_int64, numbers), *map(ctypes.c_void_p, at))
     return result.to(values.dtype)
+
+
+def fits(given: tuple[Tensor, Tensor, Tensor | None], structure: Sequence[Tensor], weights: Sequence[Tensor]) -> bool:
+    """Whether `layer` does this: all of one type and of the sizes that the weights are for, and e is no result."""
+    x, z, edge = given
+    n, source = x.size(0), structure[1]
+    wide = (n, weights[12].size(1) - weights[10].size(0)), (n, z.size(1), weights[0].size(1))
+    return (
+        x.dtype == z.dtype == weights[0].dtype in DTYPES[:2]
+        and (x.shape, z.shape) == wide
+        and structure[0].size(0) == structure[3].size(0) == structure[5].size(0) + 1 == n + 1
+        and (edge is None or (not edge.requires_grad and edge.shape == (source.size(0), weights[EDGE].size(1))))
+        and (edge is None or edge.dtype == x.dtype)
+    )
+
+
+def layer(
+    x: Tensor,
+    z: Tensor,
+    edge: Tensor | None,
+    structure: Sequence[Tensor],
+    weights: Sequence[Tensor],
+    flags: Sequence[bool],
+    numbers: Sequence[float],
+) -> list[Tensor]:
+    """x², Z² and what `layer_backward` needs, by layer.cpp."""
+    shapes = plain.layer_shapes(x, z, structure[-1], weights, edge is not None)
+    result = [x.new_empty(shape) for shape in shapes]
+    _layer(False, (x, z, edge), structure, weights, flags, numbers, [*result, None, None], [None] * len(weights))
+    return result
+
+
+def layer_backward(
+    grad_x: Tensor,
+    grad_z: Tensor,
+    kept: Tensor,
+    x: Tensor,
+    z: Tensor,
+    edge: Tensor | None,
+    structure: Sequence[Tensor],
+    weights: Sequence[Tensor],
+    flags: Sequence[bool],
+    numbers: Sequence[float],
+) -> list[Tensor]:
+    """The gradients of x, z and the weights."""
+    of = [torch.empty_like(one, memory_format=torch.contiguous_format) for one in (x, z, *weights)]
+    outputs = [grad_x, grad_z, kept, of[0], of[1]]
+    _layer(True, (x, z, edge), structure, weights, flags, numbers, outputs, of[2:])
+    return of
+
+
+def _layer(
+    back: bool,
+    inputs: tuple[Tensor, Tensor, Tensor | None],
+    structure: Sequence[Tensor],
+    weights: Sequence[Tensor],
+    flags: Sequence[bool],
+    numbers: Sequence[float],
+    outputs: Sequence[Tensor | None],
+    of_weights: Sequence[Tensor | None],
+) -> None:
+    """Lay the arguments out as the structure `LayerCall` of layer.cpp and call the kernel."""
+    x, z, edge = inputs
+    keep: list[Tensor] = []
+    given, of = list(weights), list(of_weights)
+    if edge is None:
+        given.insert(EDGE, x.new_empty(0))
+        of.insert(EDGE, None)
+    call = [*z.shape, x.size(1), structure[-1].size(0), 0 if edge is None else edge.size(1), *flags]
+    call.append(torch.get_num_threads())
+    call += [_at(tensor, x.dtype, keep) for tensor in (*inputs, *structure, *outputs)]
+    call += [weight.size(0) for weight in given]
+    call += [_at(tensor, x.dtype, keep) for tensor in (*given, *of)]
+    arguments = ((ctypes.c_int64 * len(call))(*call), ctypes.c_int64(back), *map(ctypes.c_double, numbers))
+    _kernel("layer", x.dtype)(*arguments)
 
 
 def _run(

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engnn.kernels import choice, plain
+from engnn.kernels import choice, cpu, plain
 from engnn.kernels.plain import Ending
 
 LIBRARY = torch.library.Library("engnn", "DEF")  # type: ignore[no-untyped-call]
@@ -132,9 +132,65 @@ def _neighbour_sum_shape(
     return values.new_empty(pointer.size(0) - 1, *values.shape[1:])
 
 
+def _layer(
+    x: Tensor,
+    z: Tensor,
+    edge: Tensor | None,
+    structure: Sequence[Tensor],
+    weights: Sequence[Tensor],
+    flags: Sequence[bool],
+    numbers: Sequence[float],
+) -> list[Tensor]:
+    return cpu.layer(x, z, edge, structure, weights, flags, numbers)
+
+
+def _layer_shape(
+    x: Tensor,
+    z: Tensor,
+    edge: Tensor | None,
+    structure: Sequence[Tensor],
+    weights: Sequence[Tensor],
+    flags: Sequence[bool],
+    numbers: Sequence[float],
+) -> list[Tensor]:
+    return [x.new_empty(shape) for shape in plain.layer_shapes(x, z, structure[-1], weights, edge is not None)]
+
+
+def _layer_backward(
+    grad_x: Tensor,
+    grad_z: Tensor,
+    kept: Tensor,
+    x: Tensor,
+    z: Tensor,
+    edge: Tensor | None,
+    structure: Sequence[Tensor],
+    weights: Sequence[Tensor],
+    flags: Sequence[bool],
+    numbers: Sequence[float],
+) -> list[Tensor]:
+    return cpu.layer_backward(grad_x, grad_z, kept, x, z, edge, structure, weights, flags, numbers)
+
+
+def _layer_backward_shape(
+    grad_x: Tensor,
+    grad_z: Tensor,
+    kept: Tensor,
+    x: Tensor,
+    z: Tensor,
+    edge: Tensor | None,
+    structure: Sequence[Tensor],
+    weights: Sequence[Tensor],
+    flags: Sequence[bool],
+    numbers: Sequence[float],
+) -> list[Tensor]:
+    return [one.new_empty(one.shape) for one in (x, z, *weights)]
+
+
 rows = _operator("rows", _rows, _rows_shape)
 rows_backward = _operator("rows_backward", _rows_backward, _rows_backward_shape)
 neighbour_sum = _operator("neighbour_sum", _neighbour_sum, _neighbour_sum_shape)
+layer = _operator("layer", _layer, _layer_shape)
+layer_backward = _operator("layer_backward", _layer_backward, _layer_backward_shape)
 
 
 class Rows(torch.autograd.Function):
@@ -175,3 +231,23 @@ class NeighbourSum(torch.autograd.Function):
         pointer, source, back_pointer, back_source, inner, outer = ctx.saved_tensors
         of_values = neighbour_sum(grads[0].contiguous(), back_pointer, back_source, pointer, source, outer, inner)
         return of_values, *[None] * 6
+
+
+class Layer(torch.autograd.Function):
+    """The gradient of `layer`, in one operator too."""
+
+    @staticmethod
+    def forward(ctx: Any, flags: Sequence[bool], numbers: Sequence[float], *tensors: Any) -> tuple[Tensor, Tensor]:
+        x, z, edge, *others = tensors
+        x2, z2, kept = layer(x, z, edge, others[:7], others[7:], flags, numbers)
+        ctx.flags, ctx.numbers = flags, numbers
+        ctx.save_for_backward(kept, *tensors)
+        return x2, z2
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        kept, x, z, edge, *others = ctx.saved_tensors
+        grad_x, grad_z = (grad.contiguous() for grad in grads)
+        structure, weights = others[:7], others[7:]
+        of = layer_backward(grad_x, grad_z, kept, x, z, edge, structure, weights, ctx.flags, ctx.numbers)
+        return None, None, *of[:2], *[None] * 8, *of[2:]

@@ -36,6 +36,17 @@ def shape(parts: Sequence[Tensor], weight: Tensor, weight2: Tensor | None, num: 
     return n, *(channels if ending == Ending.PRODUCT else ()), weight.size(0)
 
 
+def layer_shapes(
+    x: Tensor, z: Tensor, sizes: Tensor, weights: Sequence[Tensor], edges: bool
+) -> tuple[tuple[int, ...], ...]:
+    """Of x², Z², and what is kept for the way back: of each graph ψ's sums, of each node hidden values."""
+    out = [weight.size(0) for weight in weights]
+    psi, phi, varphi, varphi1, (g, _, g2, _, h, _, h2) = out[0], out[6], out[12], out[14], out[18 + edges : -2]
+    n, channels, _ = z.shape
+    kept = sizes.size(0) * channels * psi + n * (phi + 2 * varphi + g + h + varphi1)
+    return (n, g2), (n, channels, h2), (kept,)
+
+
 def exact(dtype: torch.dtype) -> torch.dtype:
     """What a compiled kernel computes in."""
     return torch.float64 if dtype == torch.float64 else torch.float32

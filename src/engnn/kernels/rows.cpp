@@ -4,17 +4,8 @@
 // never written to memory; backward makes them again. Everything is built on one small matrix product, `gemm`.
 // Each thread takes a contiguous range of rows, sorted by the set that they are summed into, and results depend only on
 // the number of threads.
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <new>
-#include <vector>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "tiles.h"
 
-typedef int64_t Int;
 enum Ending { PRODUCT, LINEAR, CHANNELS, SETS };
 constexpr Int MAX_PARTS = 4;
 
@@ -33,154 +24,6 @@ extern "C" struct Call {  // as `_call` of cpu.py lays it out; every pointer may
 };
 
 namespace {
-
-#ifdef __AVX512F__
-constexpr int VECTOR = 64;
-#else
-constexpr int VECTOR = 32;
-#endif
-constexpr Int BLOCK = 96;  // rows at a time; the heights of the tiles below divide it
-template <class T, int W> struct Vector {
-  typedef T type __attribute__((vector_size(W * sizeof(T)), aligned(alignof(T)), may_alias));
-};
-
-template <class T> struct Aligned {  // vectors that lie across two cache lines cost twice
-  typedef T value_type;
-  T* allocate(size_t n) { return (T*)::operator new(n * sizeof(T), std::align_val_t(VECTOR)); }
-  void deallocate(T* p, size_t) { ::operator delete(p, std::align_val_t(VECTOR)); }
-  bool operator==(const Aligned&) const { return true; }
-  bool operator!=(const Aligned&) const { return false; }
-};
-template <class T> using Space = std::vector<T, Aligned<T>>;
-
-template <class T> struct Product {  // A B with A(i,k) = a[i*si + k*sk], so that A may be a transpose
-  const T* a;
-  Int si, sk;
-  const T* b;
-  Int ldb, depth;
-};
-
-// C[R, V*W] = max(C + sum of products, low) with C in registers; C is taken to be 0 where it is fresh. A NaN stays one.
-template <class T, int R, int V, int W>
-inline void tile(const Product<T>* p, Int count, Int i, Int j, T* c, Int ldc, const T* low, bool fresh) {
-  typedef typename Vector<T, W>::type vec;
-  vec sum[R][V] = {};
-  if (!fresh)
-#pragma GCC unroll 24
-    for (int r = 0; r < R; r++)
-#pragma GCC unroll 4
-      for (int v = 0; v < V; v++) sum[r][v] = *(const vec*)(c + r * ldc + v * W);
-  for (const Product<T>* end = p + count; p < end; p++) {
-    const T *a = p->a + i * p->si, *b = p->b + j;
-    const Int si = p->si, sk = p->sk, ldb = p->ldb, depth = p->depth;
-    for (Int k = 0; k < depth; k++) {
-      vec right[V];
-#pragma GCC unroll 4
-      for (int v = 0; v < V; v++) right[v] = *(const vec*)(b + k * ldb + v * W);
-#pragma GCC unroll 24
-      for (int r = 0; r < R; r++)
-#pragma GCC unroll 4
-        for (int v = 0; v < V; v++) sum[r][v] += a[r * si + k * sk] * right[v];
-    }
-  }
-#pragma GCC unroll 4
-  for (int v = 0; low && v < V; v++) {
-    const vec least = *(const vec*)(low + j + v * W);
-#pragma GCC unroll 24
-    for (int r = 0; r < R; r++) sum[r][v] = sum[r][v] < least ? least : sum[r][v];
-  }
-#pragma GCC unroll 24
-  for (int r = 0; r < R; r++)
-#pragma GCC unroll 4
-    for (int v = 0; v < V; v++) *(vec*)(c + r * ldc + v * W) = sum[r][v];
-}
-
-template <class T, int R, int V, int W>
-inline Int strip(Int i, Int m, const Product<T>* p, Int count, Int j, T* c, Int ldc, const T* low, bool fresh) {
-  for (; i + R <= m; i += R) tile<T, R, V, W>(p, count, i, j, c + i * ldc + j, ldc, low, fresh);
-  constexpr int less = R > 16 ? 16 : R > 8 ? 8 : R > 4 ? 4 : R / 2;
-  if constexpr (R > 1) return strip<T, less, V, W>(i, m, p, count, j, c, ldc, low, fresh);
-  return i;
-}
-
-// C[m,n] += sum of products (= where C is fresh), then max(C, low[n]) where there is a low.
-template <class T>
-void gemm(Int m, Int n, const Product<T>* p, Int count, T* c, Int ldc, const T* low = nullptr, bool fresh = false) {
-  constexpr int W = VECTOR / sizeof(T);
-  constexpr bool wide = VECTOR == 64;  // 32 registers, else 16
-  Int j = 0;
-  if constexpr (wide)
-    for (; j + 4 * W <= n; j += 4 * W) strip<T, 6, 4, W>(0, m, p, count, j, c, ldc, low, fresh);
-  if constexpr (wide)
-    for (; j + 3 * W <= n; j += 3 * W) strip<T, 8, 3, W>(0, m, p, count, j, c, ldc, low, fresh);
-  for (; j + 2 * W <= n; j += 2 * W) strip<T, wide ? 8 : 6, 2, W>(0, m, p, count, j, c, ldc, low, fresh);
-  for (; j + W <= n; j += W) strip<T, wide ? 8 : 12, 1, W>(0, m, p, count, j, c, ldc, low, fresh);
-  for (; W > 8 && j + 8 <= n; j += 8) strip<T, 8, 1, 8>(0, m, p, count, j, c, ldc, low, fresh);
-  for (; W > 4 && j + 4 <= n; j += 4) strip<T, 8, 1, 4>(0, m, p, count, j, c, ldc, low, fresh);
-  for (; j < n; j++) strip<T, 8, 1, 1>(0, m, p, count, j, c, ldc, low, fresh);
-}
-template <class T> void gemm(Int m, Int n, const Product<T>& p, T* c, Int ldc, bool fresh = false) {
-  gemm<T>(m, n, &p, 1, c, ldc, nullptr, fresh);
-}
-
-// f(k, vector) for every vector of n values, then for what is left of them.
-template <class T, class F> inline void lanes(Int n, F f) {
-  constexpr int W = VECTOR / sizeof(T);
-  Int k = 0;
-  for (; k + W <= n; k += W) f(k, Vector<T, W>());
-  for (; W > 8 && k + 8 <= n; k += 8) f(k, Vector<T, 8>());
-  for (; W > 4 && k + 4 <= n; k += 4) f(k, Vector<T, 4>());
-  for (; k < n; k++) f(k, Vector<T, 1>());
-}
-#define VEC typedef typename decltype(vector)::type vec
-
-template <class T> inline void add(Int n, const T* a, T* to) {
-  lanes<T>(n, [=](Int k, auto vector) {
-    VEC;
-    *(vec*)(to + k) += *(const vec*)(a + k);
-  });
-}
-
-// to[n] += sum of the rows of a[m, lda]
-template <class T> inline void add_rows(Int m, Int n, const T* a, Int lda, T* to) {
-  lanes<T>(n, [=](Int k, auto vector) {
-    VEC;
-    vec sum = *(const vec*)(to + k);
-    for (Int i = 0; i < m; i++) sum += *(const vec*)(a + i * lda + k);
-    *(vec*)(to + k) = sum;
-  });
-}
-
-// to[m,n] = row[n], plus table[m,n] where there is one
-template <class T> inline void spread(Int m, Int n, const T* row, const T* table, T* to) {
-  lanes<T>(n, [=](Int k, auto vector) {
-    VEC;
-    const vec one = *(const vec*)(row + k);
-    if (table)
-      for (Int i = 0; i < m; i++) *(vec*)(to + i * n + k) = one + *(const vec*)(table + i * n + k);
-    else
-      for (Int i = 0; i < m; i++) *(vec*)(to + i * n + k) = one;
-  });
-}
-
-// to[m, ldt] = from[m, ldf] in n columns, 0 where there is no from
-template <class T> inline void copy(Int m, Int n, const T* from, Int ldf, T* to, Int ldt) {
-  lanes<T>(n, [=](Int k, auto vector) {
-    VEC;
-    for (Int i = 0; i < m; i++) *(vec*)(to + i * ldt + k) = from ? *(const vec*)(from + i * ldf + k) : vec{};
-  });
-}
-
-// to[m,n] = from[m, ldf] where hidden[m,n] is positive, else 0; ldf = 0 takes the same row again and again.
-template <class T> inline void pass(Int m, Int n, const T* from, Int ldf, const T* hidden, Int ldh, T* to) {
-  lanes<T>(n, [=](Int k, auto vector) {
-    VEC;
-    for (Int i = 0; i < m; i++) {
-      const vec h = *(const vec*)(hidden + i * ldh + k), g = *(const vec*)(from + i * ldf + k);
-      *(vec*)(to + i * ldh + k) = h <= 0 ? vec{} : g;
-    }
-  });
-}
 
 bool within(const Int* key, Int n, Int keys) {
   bool all = true;
@@ -284,7 +127,9 @@ template <class T> struct Kernel {
       b.part[p] = gather(call.part[p], b.start, b.count, C * k, b.space[p]);
       products[p] = {b.part[p], k, 1, turned.data() + call.column[p] * H, H, k};
     }
-    gemm(b.count * C, columns, products, call.parts, hidden, H, call.ending == PRODUCT ? nullptr : low.data());
+    Ends<T> ends;
+    if (call.ending != PRODUCT) ends.low = low.data();
+    gemm(b.count * C, columns, products, call.parts, hidden, H, ends);
   }
 
   template <class F, class G> void blocks(F prepare, G each) const {

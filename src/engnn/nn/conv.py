@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from engnn import kernels
-from engnn.nn.deep_set import PERMUTATION, DeepSet, Symmetry
+from engnn.nn.deep_set import PERMUTATION, DeepSet, NodeEncoding, Symmetry
 from engnn.nn.linear import MLP, Module, SplitLinear, activation
 from engnn.parts import Part, apart, rows, together
 from engnn.sets import Neighbours, Sets, Shared
@@ -34,7 +34,7 @@ class ENConv(Module):
         symmetry: what the noise channels may undergo, `PERMUTATION` or `ORTHOGONAL`.
 
     Shapes: x `[n, d]`, z `[n, C, L]`, `edge_index` `[2, m]`, `edge_attr` `[m, edge_dim]`, `batch` `[n]` the graph of
-    each node (one graph when None) of `size` graphs. ψ sums over each graph, never across graphs.
+    each node (one graph when None) of `size` graphs. ψ sums over each graph. `residual=True` gives Z + Z² for Z².
 
     >>> import torch
     >>> edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -57,7 +57,7 @@ class ENConv(Module):
         symmetry: Symmetry = PERMUTATION,
     ) -> None:
         super().__init__()
-        self.noise_messages, self.degree = noise_messages, degree
+        self.noise_messages, self.degree, self.typical = noise_messages, degree, typical
         hidden, x0, z1 = out_channels, [out_channels, in_channels], [noise_in] * (3 if noise_messages else 2)
         self.psi = symmetry.psi([noise_in], noise_in, noise_in, typical=typical)
         self.phi = symmetry.phi(z1, noise_in, hidden)
@@ -74,17 +74,21 @@ class ENConv(Module):
         edge_attr: Tensor | None = None,
         batch: Tensor | Sets | None = None,
         size: int | None = None,
+        residual: bool = False,
     ) -> tuple[Tensor, Tensor]:
         if (edge_attr is None) != (self.lin_edge is None):
             raise ValueError("edge_attr is needed exactly when the layer was made with edge_dim; make the two agree")
         neighbours = edge_index if isinstance(edge_index, Neighbours) else Neighbours.from_edges(edge_index, x.size(0))
         graphs = Sets.given(batch, size, x)
 
-        psi = Shared(self.psi(z, sets=graphs), graphs)
-        z1: tuple[Part, ...] = (z, psi)  # Z¹ = Z ‖ Σ_j Z_j ‖ ψ(Z)
-        if self.noise_messages:
-            scale = self.degree**0.5 * neighbours.of.scale(x, self.degree).flatten()
-            z1 = (z, neighbours.sum(z, scale), psi)
+        numbers = (self.degree, self.typical, (self.phi.copies / z.size(1)) ** 0.5)
+        given, flags = ((x, z, edge_attr), neighbours.edges, *graphs[::2]), (self.noise_messages, residual)
+        whole = isinstance(self.phi, NodeEncoding) and kernels.layer(*given, self.parameters(), flags, numbers)
+        if whole:  # all of what follows, in one kernel
+            return whole
+        psi, scale = Shared(self.psi(z, sets=graphs), graphs), neighbours.of.scale(x, self.degree).flatten()
+        told = [neighbours.sum(z, self.degree**0.5 * scale)] if self.noise_messages else []
+        z1: tuple[Part, ...] = (z, *told, psi)  # Z¹ = Z ‖ Σ_j Z_j ‖ ψ(Z)
         x0 = (self.phi(*z1), x)  # x⁰ = φ(Z¹) ‖ x
         # ϕ, g and h begin with Linears of the same x⁰, then g and h with Linears of the same x¹: one product each
         (h_x, h_bias), hidden = self.h.of_x, len(self.g.lin1.weight)
@@ -99,4 +103,4 @@ class ENConv(Module):
         g1, h1 = apart(together([(self.g.lin1.of(0, 1), None), (h_x[:, :hidden], None)], [x1], own), hidden)
         x2 = kernels.product(rows([activation(g1)], self.g.lin2.weight, self.g.lin2.bias))  # x² = g(x¹ ‖ x⁰)
         z2: Tensor = self.h(h1, z1)  # Z² = h(x¹ ‖ x⁰ ‖ Z¹)
-        return x2, z2
+        return x2, z + z2 if residual else z2

@@ -53,8 +53,7 @@ class NodeEncoding(Module):
 
     .. math:: \phi(Z^1_i) = \text{MLP}_2\Big(\sum_{k=1}^C \text{MLP}_1(Z^1_{i,:,k})\Big)
 
-    The sum is divided by √C, by which the sum of C independent channels spreads. Each channel that is given stands for
-    `copies` equal ones.
+    It is divided by √C, by which sums of C independent channels spread. Each given one stands for `copies` equal ones.
     """
 
     def __init__(self, noise_in: Sequence[int], hidden_channels: int, out_channels: int, copies: int = 1) -> None:
@@ -96,7 +95,7 @@ class Symmetry(NamedTuple):
     """The group that the noise is treated under: the three steps that touch it, and whether a bias respects it."""
 
     psi: Callable[..., nn.Module]
-    phi: Callable[..., nn.Module]
+    phi: Callable[..., Any]
     h: Callable[..., Any]
     bias: bool
 

@@ -120,8 +120,7 @@ class ENGNN(Module):
                 `(nodes, index, T)`, where `nodes[i]` belongs to subgraph `index[i]`; none for graphs.
             noise: the noise itself, `[n, C]` (`[n, C, K]` for a sum of K kinds); or a seed; or None, for a seed drawn
                 from torch's global generator.
-            num_nodes, size: n, and the number of graphs, where nothing else tells them (nodes or graphs at the end
-                without an edge or a node).
+            num_nodes, size: n, and the number of graphs, where nothing else tells them (those at the end may be bare).
             graph_id: `[size]`, what the graphs are called, so that a seed gives a graph the same noise in every batch.
         """
         if (0 if x is None else x.size(-1)) != self.in_channels:
@@ -131,13 +130,13 @@ class ENGNN(Module):
         features = self.lin_x.weight.new_zeros(n, 0) if x is None else self.dropout(x)
         noise = self._noise(noise, n, batch, graph_id)
         graphs, neighbours = Sets.given(batch, size, features), Neighbours.from_edges(edge_index, n)
-
+        # X⁽⁰⁾, Z⁽⁰⁾
         plain = noise.flatten(1) if self.symmetry == "none" else features[:, :0]
         x, z = self.lin_x(features, plain), self.lin_z(torch.zeros_like(noise[:, :1]) if self.silent else noise)
         for norm, conv in zip(self.norms, self.convs, strict=False):
             layer = partial(checkpoint, conv, use_reentrant=False) if self.recompute and self.training else conv
-            dx, dz = layer(norm(x), z, neighbours, edge_attr, graphs)
-            x, z = x + self.dropout(dx), z + dz
+            dx, z = layer(norm(x), z, neighbours, edge_attr, graphs, residual=True)
+            x = x + self.dropout(dx)
         out: Tensor = self.readout(self.norms[-1](x), z, graphs, as_targets(self.level, targets, graphs.owner))
         return out
 

@@ -59,11 +59,9 @@ class GatedUpdate(Module):
 
     @property
     def of_x(self) -> Affine:
-        """The gate's first Linear."""
         return self.gate.lin1.weight, self.gate.lin1.bias
 
     def forward(self, own: Tensor, z1: Sequence[Part]) -> Tensor:
-        """The update, `own` being the product of `of_x`."""
         gate = 2 * torch.sigmoid(self.gate.lin2(activation(own)))
         out: Tensor = self.lin2(gate[:, None] * self.lin1(*z1))
         return out
