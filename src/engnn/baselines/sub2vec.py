@@ -104,7 +104,7 @@ class Sub2Vec(NoisyBaseline):
                 "ask about subgraphs of that graph, with all its nodes and edges, or take another --model"
             )
         key = (graph, given.batch, given.noise)
-        if self.fitted is None or not all(map(torch.equal, self.fitted[0], key)):
+        if self.fitted is None or not all(map(_same, self.fitted[0], key)):
             self.fitted = key, fit(given.edge_index, given.noise, given.batch)
         return self.fitted[1]
 
@@ -165,6 +165,10 @@ def inferred(often: Tensor, negative: Tensor, words: Tensor) -> Tensor:
         there = torch.sigmoid(vector @ words.T)
         vector = vector + (often * (1 - there) - NEGATIVES * negative * there) @ words / curvature
     return vector
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one.device == other.device and torch.equal(one, other)
 
 
 MODEL = Sub2Vec
