@@ -55,3 +55,5 @@ def table(result: dict[str, Any]) -> Iterable[list[str]]:
         times = [f"{row['seconds'][key] * 1e3:.1f}" for key in ("processor_best", "processor_median")]
         peak = "-" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 1e6:.0f}"
         yield [row["model"], *times, f"{row['times_engnn']:.2f}", peak]
+    for name in result["not_for_graphs"]:
+        yield [name, "not for graphs", "", "", ""]
