@@ -99,9 +99,6 @@ class Adjacency(NamedTuple):
 
 def neighbour_sum(values: Tensor, edges: Adjacency, scale: Tensor | None = None) -> Tensor:
     """scale[i] · Σ of `values` `[n, …]` over the nodes with an edge into i. Nothing is built for each edge."""
-    if choice.chosen(values.device.type).name == "off":
-        total = plain.neighbour_sum(values, edges.pointer, edges.source, None, None)
-        return total if scale is None else total * scale.view(-1, *[1] * (values.dim() - 1))
     out: Tensor = ops.NeighbourSum.apply(values, *edges[:4], None, scale)  # type: ignore[no-untyped-call]
     return out
 

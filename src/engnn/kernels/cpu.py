@@ -11,6 +11,7 @@ import platform
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
@@ -62,11 +63,19 @@ def _compile(compiler: str, folder: Path, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         made = Path(scratch) / name
-        files = [str(source) for source in SOURCES if source.suffix == ".cpp"]
-        done = subprocess.run([compiler, *FLAGS, *files, "-o", str(made)], capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(f"{compiler} failed: {done.stderr.strip() or f'exit code {done.returncode}'}")
+        sources = [source for source in SOURCES if source.suffix == ".cpp"]
+        objects = [str(made.with_suffix(f".{source.stem}.o")) for source in sources]
+        commands = [["-c", str(source), "-o", path] for source, path in zip(sources, objects, strict=True)]
+        with ThreadPoolExecutor() as pool:  # a file each takes half the time of both
+            list(pool.map(lambda command: _run_compiler([compiler, *FLAGS, *command]), commands))
+        _run_compiler([compiler, *FLAGS, *objects, "-o", str(made)])
         made.replace(folder / name)
+
+
+def _run_compiler(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{command[0]} failed: {done.stderr.strip() or f'exit code {done.returncode}'}")
 
 
 def _cpu() -> str:

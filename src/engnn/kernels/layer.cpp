@@ -78,7 +78,7 @@ template <class T> struct Matrices {
 
 template <class T> struct Layer {
   const LayerCall& c;
-  const T degree, typical, share;  // τ of the neighbours and of the graphs; what φ's sum over channels is multiplied by
+  const T degree, typical, share, root;  // τ of the neighbours and of the graphs; what φ's sum over channels is multiplied by
   Matrices<T> w;
   const Int C, L, P, F, D, A, O, own, W, N;  // widths: z, ψ, φ, a message, h, z²; of g and h; columns of noise and node
   const T *x, *z;
@@ -87,7 +87,7 @@ template <class T> struct Layer {
   std::vector<Int> starts;
 
   Layer(const LayerCall& c, double degree, double typical, double share)
-      : c(c), degree(degree), typical(typical), share(share), w(c), C(c.channels), L(c.width), P(c.size[PSI]),
+      : c(c), degree(degree), typical(typical), share(share), root(std::sqrt(degree)), w(c), C(c.channels), L(c.width), P(c.size[PSI]),
         F(c.size[PHI]), D(c.size[VARPHI]), A(c.size[H]), O(c.size[H2]), own(w.x1.out), W(w.noise.out), N(w.x0.out),
         x((const T*)c.x), z((const T*)c.z) {
     sums = (T*)c.kept, encoded = sums + c.graphs * C * P, outer = encoded + c.nodes * F;
@@ -178,6 +178,25 @@ template <class T> struct Layer {
     gemm(m, inputs, {grad, ldg, 1, by.straight.data(), by.in, by.out}, of_from, ldo, ends);
   }
 
+  // to[C, L] = start + the rows of `from` of the nodes list[first..last], each times its scale; four channels at a time
+  template <class S> void neighbours(const T* start, const Int* list, Int first, Int last, const T* from, S scale, T* to, Int ldt) const {
+    const Int channels = C, near = w.near;
+    lanes<T>(L, [=](Int k, auto vector) {
+      VEC;
+      auto some = [=](Int r, auto count) {
+        vec sum[count()] = {};
+        for (int q = 0; start && q < count(); q++) sum[q] = *(const vec*)(start + (r + q) * near + k);
+        for (Int e = first; e < last; e++) {
+          const T *here = from + (list[e] * channels + r) * near + k, by = scale(list[e]);
+          for (int q = 0; q < count(); q++) sum[q] += by * *(const vec*)(here + q * near);
+        }
+        for (int q = 0; q < count(); q++) *(vec*)(to + (r + q) * ldt + k) = sum[q];
+      };
+      Int r = 0;
+      for (; r + 4 <= channels; r += 4) some(r, std::integral_constant<int, 4>());
+      for (; r < channels; r++) some(r, std::integral_constant<int, 1>());
+    });
+  }
   // Z¹: the noise, and its sums over neighbours.
   void bring(Block& b) const {
     const Int near = w.near;
@@ -189,15 +208,8 @@ template <class T> struct Layer {
       copy(C, L, z + i * C * L, L, z1 + i * C * near, near);
     }
     for (Int i = b.begin; c.messages && i < b.begin + b.count; i++) {
-      const T scale = std::sqrt(degree) * b.scales[i - b.begin];
-      lanes<T>(L, [=](Int k, auto vector) {
-        VEC;
-        for (Int r = 0; r < C; r++) {
-          vec sum = {};
-          for (Int e = c.pointer[i]; e < c.pointer[i + 1]; e++) sum += *(const vec*)(z1 + (c.source[e] * C + r) * near + k);
-          *(vec*)(z1 + (i * C + r) * near + L + k) = sum * scale;
-        }
-      });
+      const T scale = root * b.scales[i - b.begin];
+      neighbours(nullptr, c.source, c.pointer[i], c.pointer[i + 1], z1, [=](Int) { return scale; }, z1 + i * C * near + L, near);
     }
   }
   // ψ's MLP of each graph's sums, and what it adds to the rows of noise.
@@ -374,6 +386,8 @@ template <class T> struct Layer {
       const T scale = 1 / std::max(typical, T(c.sizes[b.graphs[r / C]]));
       for (Int k = 0; k < P; k++) of_sized[r * P + k] = scale * of_sized[r * in + k];
     }
+    const T *scales = b.scales.data() - begin, *of_z1 = b.of_z1.data() - begin * C * near;
+    const auto scale = [=](Int j) { return root * scales[j]; };
     pieces(b, [&](Int i, Int count) {
       const Int m = count * C;
       const T* from = b.z1.data() + (i - begin) * C * near;
@@ -381,27 +395,12 @@ template <class T> struct Layer {
       for (Int k = 0; k < count; k++) {
         T* hidden = space + k * C * P;
         pass(C, P, of_sized + b.place[c.owner[i + k]] * C * P, P, hidden, P, hidden);
-        neighbours_of(b, i + k, of_z + (i + k) * C * L);
+        const Int j = i + k, first = c.back_pointer[j], last = c.messages ? c.back_pointer[j + 1] : first;
+        neighbours(of_z1 + j * C * near, c.back_source, first, last, of_z1 + L, scale, of_z + j * C * L, L);
       }
       gemm(L, P, {from, 1, near, space, P, m}, b.of.psi.row(0), P);
       add_rows(m, P, space, P, b.of.psi.bias());
       gemm(m, L, {space, P, 1, w.psi.straight.data(), L, P}, of_z + i * C * L, L);
-    });
-  }
-  // The gradient of a node's noise from Z¹: its own, and its neighbours'.
-  void neighbours_of(const Block& b, Int j, T* to) const {
-    const T *of_z1 = b.of_z1.data() - b.begin * C * w.near, *mine = of_z1 + j * C * w.near;
-    const T *scales = b.scales.data() - b.begin, root = std::sqrt(degree);
-    lanes<T>(L, [=](Int k, auto vector) {
-      VEC;
-      for (Int r = 0; r < C; r++) {
-        vec sum = *(const vec*)(mine + r * w.near + k);
-        for (Int e = c.back_pointer[j]; c.messages && e < c.back_pointer[j + 1]; e++) {
-          const Int of = c.back_source[e];
-          sum += root * scales[of] * *(const vec*)(of_z1 + (of * C + r) * w.near + L + k);
-        }
-        *(vec*)(to + r * L + k) = sum;
-      }
     });
   }
 

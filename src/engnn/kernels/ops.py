@@ -229,8 +229,8 @@ class NeighbourSum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         pointer, source, back_pointer, back_source, inner, outer = ctx.saved_tensors
-        of_values = neighbour_sum(grads[0].contiguous(), back_pointer, back_source, pointer, source, outer, inner)
-        return of_values, *[None] * 6
+        structure = (back_pointer, back_source, pointer, source, outer, inner)
+        return NeighbourSum.apply(grads[0].contiguous(), *structure), *[None] * 6  # type: ignore[no-untyped-call]
 
 
 class Layer(torch.autograd.Function):
