@@ -122,7 +122,17 @@ def test_model_is_the_reference_at_every_level(level: Any, symmetry: Any) -> Non
     given, sets = TARGETS[level]
     kind, channels, layers = "onehot+normal", 3, 2
     model = ENGNN(
-        2, 5, 2, layers, noise_channels=channels, noise_dim=4, noise=kind, symmetry=symmetry, edge_dim=1, level=level
+        2,
+        5,
+        2,
+        layers,
+        noise_channels=channels,
+        noise_dim=4,
+        noise=kind,
+        symmetry=symmetry,
+        edge_dim=1,
+        level=level,
+        feature_scale=3.0,
     ).double()
     x = torch.randn(len(owner), 2, dtype=torch.float64, requires_grad=True)
     attr = torch.randn(edge_index.size(1), 1, dtype=torch.float64)
@@ -137,6 +147,8 @@ def test_model_is_the_reference_at_every_level(level: Any, symmetry: Any) -> Non
         graphs,
         sets,
         layers=layers,
+        link=level == "link",
+        feature_scale=3.0,
         symmetry=None if symmetry == "none" else GROUPS[symmetry][1],
     )
     assert_same(fast, slow, [x], model)

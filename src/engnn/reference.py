@@ -184,14 +184,16 @@ def readout(
     channels: int,
     typical: float,
     symmetry: Symmetry,
+    link: bool = False,
 ) -> Tensor:
-    """h_U of one target U within its graph V, or h_G where there is no target."""
+    """h_U of one target U within its graph V, or h_G where there is no target; of a `link`, with X_u ⊙ X_v."""
     x_g, z_g = pooling(w("graph"), [x[i] for i in graph], [z[i] for i in graph], channels, typical, symmetry)
     if target is None:
         return mlp(w("mlp"), x_g, symmetry.phi(w("deep_set"), z_g))
     x_u, z_u = pooling(w("subset"), [x[i] for i in target], [z[i] for i in target], channels, 1.0, symmetry)
     both = [torch.cat([z_u[k], z_g[k]]) for k in range(channels)]
-    return mlp(w("mlp"), x_u, x_g, symmetry.phi(w("deep_set"), both))
+    pair = [x[target[0]] * x[target[1]]] if link else []
+    return mlp(w("mlp"), x_u, x_g, symmetry.phi(w("deep_set"), both), *pair)
 
 
 def layer_norm(w: Weights, vector: Tensor) -> Tensor:
@@ -212,6 +214,8 @@ def engnn(
     degree: float = 4.0,
     typical: float = 32.0,
     symmetry: Symmetry | None = PERMUTATION,
+    link: bool = False,
+    feature_scale: float = 1.0,
 ) -> Tensor:
     """ENGNN on noise `[n, C, K]` of mean square 1; a target is the number of its graph and its nodes (None: all).
 
@@ -219,7 +223,7 @@ def engnn(
     """
     n, channels = noise.shape[:2]
     noise, none = noise.double(), torch.zeros(0, dtype=torch.float64)
-    features = [none if x is None else x[i].double() for i in range(n)]
+    features = [none if x is None else feature_scale * x[i].double() for i in range(n)]
     plain = [noise[i].flatten() if symmetry is None else none for i in range(n)]
     heard = torch.zeros_like(noise) if symmetry is None else noise
     group = symmetry or PERMUTATION
@@ -244,7 +248,17 @@ def engnn(
         zs = [[zs[i][k] + dz[i][k] for k in range(channels)] for i in range(n)]
     xs = [layer_norm(w("norms")(str(layers)), vector) for vector in xs]
     answers = [
-        readout(w("readout"), xs, zs, graphs[graph], target, channels=channels, typical=typical, symmetry=group)
+        readout(
+            w("readout"),
+            xs,
+            zs,
+            graphs[graph],
+            target,
+            channels=channels,
+            typical=typical,
+            symmetry=group,
+            link=link,
+        )
         for graph, target in targets
     ]
     return torch.stack(answers)

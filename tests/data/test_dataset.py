@@ -107,6 +107,17 @@ def test_graphs_without_features_have_none_and_widths_are_those_of_a_batch() -> 
     assert (coded.batch().x.shape, coded.batch().edge_attr.shape) == ((2, 7), (1, 2))
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse", "codes", "zeros", "none"])
+def test_the_size_of_features_is_the_root_mean_square_of_what_a_batch_gives(kind: str) -> None:
+    dense = torch.tensor([[0.0, 2], [3, 0], [0, 0], [5, 7]])
+    codes = torch.tensor([[0, 2], [1, 0], [1, 1], [0, 0]], dtype=torch.uint8)
+    x = {"dense": dense, "sparse": dense.to_sparse(), "codes": codes, "zeros": 0 * dense, "none": None}[kind]
+    levels = (2, 3) if kind == "codes" else ()
+    graphs = Graphs(torch.tensor([4]), torch.tensor([0]), torch.zeros(2, 0, dtype=torch.long), x=x, x_levels=levels)
+    given = graphs.batch().x
+    assert graphs.x_size == pytest.approx(float(given.square().mean().sqrt()) if kind[0] in "dsc" else 1.0)
+
+
 def test_no_graphs_are_an_empty_batch() -> None:
     graphs = Graphs(torch.tensor([2]), torch.tensor([2]), torch.tensor([[0, 1], [1, 0]]), x=torch.ones(2, 3))
     batch = graphs.batch(torch.zeros(0, dtype=torch.long))

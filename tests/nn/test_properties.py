@@ -161,7 +161,9 @@ def test_conv(symmetry: str, edge_dim: int | None, noise_messages: bool, case: C
 @pytest.mark.parametrize("whole", [True, False], ids=["graphs", "subsets"])
 @every_case
 def test_readout(symmetry: str, whole: bool, case: Case) -> None:
-    readout = seeded(lambda: SubsetReadout(D, 8, 4, L, whole=whole, symmetry=GROUPS[symmetry][0]), case)
+    readout = seeded(
+        lambda: SubsetReadout(D, 8, 4, L, level="graph" if whole else "subgraph", symmetry=GROUPS[symmetry][0]), case
+    )
 
     def answers(c: Case) -> Tensor:
         targets = None if whole else as_targets("subgraph", subgraphs(c), c.batch)  # type: ignore[arg-type]

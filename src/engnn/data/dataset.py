@@ -58,6 +58,15 @@ class Graphs:
         return sum(self.x_levels) if self.x_levels else 0 if self.x is None else self.x.size(1)
 
     @property
+    def x_size(self) -> float:
+        """The root mean square of the node features that a batch gives; 1 where all are zero, or there are none."""
+        if self.x is None or not self.x.numel():
+            return 1.0
+        values = self.x.coalesce().values() if self.x.is_sparse else self.x
+        total = float(self.x.numel() if self.x_levels else values.double().square().sum())  # a code is a single one
+        return (total / (self.x.size(0) * self.in_channels)) ** 0.5 or 1.0
+
+    @property
     def edge_dim(self) -> int:
         """Width of the edge features that a batch gives."""
         return sum(self.edge_levels) if self.edge_levels else 0 if self.edge_attr is None else self.edge_attr.size(1)

@@ -47,6 +47,7 @@ class ENGNN(Module):
         output: what answers are, which `predict` averages: a `value`, the logits of a `class`, or `binary` logits.
         noise_messages: whether layers also sum the neighbours' z (the paper's equations, as printed, do not).
         degree, typical: a typical number of neighbours, and of nodes a graph; sums of so many are plain, see `DeepSet`.
+        feature_scale: what the node features are multiplied by, best to mean square 1, which the noise has too.
         dropout: on the node features and on what each layer adds to the invariant stream.
         recompute: whether training keeps of each layer its inputs only, and computes the layer again going back.
 
@@ -74,6 +75,7 @@ class ENGNN(Module):
         noise_messages: bool = True,
         degree: float = 4.0,
         typical: float = 32.0,
+        feature_scale: float = 1.0,
         dropout: float = 0.0,
         recompute: bool = False,
     ) -> None:
@@ -92,9 +94,8 @@ class ENGNN(Module):
         d = hidden_channels
         layer = partial(ENConv, d, d, noise_dim, noise_dim, edge_dim=edge_dim, noise_messages=noise_messages)
         self.convs = nn.ModuleList(layer(degree=degree, typical=typical, symmetry=group) for _ in range(num_layers))
-        pools = partial(SubsetReadout, d, d, out_channels, noise_dim, typical=typical, symmetry=group)
-        self.readout = pools(whole=level == "graph")
-        self.dropout, self.recompute = nn.Dropout(dropout), recompute
+        self.readout = SubsetReadout(d, d, out_channels, noise_dim, level=level, typical=typical, symmetry=group)
+        self.feature_scale, self.dropout, self.recompute = feature_scale, nn.Dropout(dropout), recompute
 
     def forward(
         self,
@@ -127,7 +128,7 @@ class ENGNN(Module):
             given = "no x was given" if x is None else f"x has {x.size(-1)} columns"
             raise ValueError(f"in_channels={self.in_channels}, but {given}; make the two agree (0 and x=None: none)")
         n = count_nodes(edge_index, num_nodes, x, batch, noise)
-        features = self.lin_x.weight.new_zeros(n, 0) if x is None else self.dropout(x)
+        features = self.lin_x.weight.new_zeros(n, 0) if x is None else self.dropout(self.feature_scale * x)
         noise = self._noise(noise, n, batch, graph_id)
         graphs, neighbours = Sets.given(batch, size, features), Neighbours.from_edges(edge_index, n)
         # X⁽⁰⁾, Z⁽⁰⁾

@@ -75,6 +75,7 @@ def arguments(config: ModelConfig, task: Task) -> dict[str, Any]:
         "noise_messages": config.noise_messages,
         "degree": max(1.0, float(graphs.num_edges.sum() / graphs.num_nodes.sum())),
         "typical": max(1.0, float(graphs.num_nodes.double().mean())),
+        "feature_scale": 1 / graphs.x_size,
         "dropout": config.dropout,
     }
     named = accepted(config.name)
