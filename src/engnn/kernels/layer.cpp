@@ -33,20 +33,19 @@ template <class T> struct Matrix {  // of a Linear, or the gradient of it
   const T* bias() const { return row(in); }
   void straighten() {
     straight.resize(in * out);
-    for (Int i = 0; i < in; i++)
-      for (Int o = 0; o < out; o++) straight[o * in + i] = turned[i * out + o];
+    turn(in, out, row(0), out, straight.data(), in);
   }
 };
 
 template <class T> struct Matrices {
-  const Int near, node_inputs;
+  const Int near;
   Matrix<T> psi, psi1, psi2, phi1, phi2, varphi1, varphi2, edge, g2, h2;
   Matrix<T> noise;  // of Z¹, into φ, h and its linear part
   Matrix<T> x0, x1;  // of x⁰ into the message, g and h; of x¹ into g and h
   Matrix<T> table, node, after;  // psi2 and noise as one; phi2 and x0, then x; varphi2 and x1
 
   Matrices(const LayerCall& c)
-      : near(c.messages ? 2 * c.width : c.width), node_inputs(c.size[PHI1]), psi(c.width, c.size[PSI]),
+      : near(c.messages ? 2 * c.width : c.width), psi(c.width, c.size[PSI]),
         psi1(c.size[PSI] + 1, c.size[PSI1]), psi2(c.size[PSI1], c.size[PSI2]), phi1(c.size[PHI], c.size[PHI1]),
         phi2(c.size[PHI1], c.size[PHI2]), varphi1(c.size[VARPHI] + 1, c.size[VARPHI1]),
         varphi2(c.size[VARPHI1], c.size[VARPHI2]), edge(c.edge_width, c.size[VARPHI]), g2(c.size[G], c.size[G2]),
@@ -93,9 +92,7 @@ template <class T> struct Layer {
     sums = (T*)c.kept, encoded = sums + c.graphs * C * P, outer = encoded + c.nodes * F;
     messages = outer + c.nodes * N, mixed = messages + c.nodes * D;
     w.pieces(c, [&](Int of, Int column, Int width, Int in, Int out, T* to, Int ld) {
-      const T* from = (const T*)c.weight[of] + column;
-      for (Int o = 0; o < out; o++)
-        for (Int i = 0; i < in; i++) to[i * ld + o] = from[o * width + i];
+      turn(out, in, (const T*)c.weight[of] + column, width, to, ld);
     });
     for (Int k = 0; c.residual && k < L; k++) w.noise.row(k)[F + A + k] += 1;  // Z + Z²: h is linear in Z beside its MLP
     fold(w.psi2, w.noise.row(w.near), w.table, w.table.bias());
@@ -118,8 +115,7 @@ template <class T> struct Layer {
   }
   static void unfold(const Matrix<T>& last, const T* next, Int out, const T* of, const T* of_bias, Matrix<T>& of_last, T* of_next) {
     Space<T> turned(out * last.out);
-    for (Int i = 0; i < last.out; i++)
-      for (Int o = 0; o < out; o++) turned[o * last.out + i] = next[i * out + o];
+    turn(last.out, out, next, out, turned.data(), last.out);
     gemm(last.in, last.out, {of, out, 1, turned.data(), last.out, out}, of_last.row(0), last.out);
     gemm(1, last.out, {of_bias, 0, 1, turned.data(), last.out, out}, of_last.bias(), last.out);
     gemm(last.out, out, {last.row(0), 1, last.out, of, out, last.in}, of_next, out);
@@ -142,11 +138,13 @@ template <class T> struct Layer {
   static constexpr Int ROWS = 512;
 
   struct Block {  // what a thread works with
-    Int begin, count;
-    std::vector<Int> graphs, place;  // those of the block, and which each is among them
-    Space<T> z1, logs, scales, inner, sized, hidden, table, plus, features, space, noise, of_z1, of_sized, of_hidden, of_table, of_node, of_deep, of_sums;
+    std::vector<Int> place;  // which each graph is among those of the block
     Matrices<T> of;
-    Block(const LayerCall& c) : place(c.graphs, -1), of(c) {}
+    Int begin = 0, count = 0;
+    std::vector<Int> graphs;
+    Space<T> z1, logs, scales, inner, sized, hidden, table, plus, features, space, noise;
+    Space<T> of_z1, of_sized, of_hidden, of_table, of_node, of_deep, of_sums;
+    explicit Block(const LayerCall& c) : place(c.graphs, -1), of(c) {}
   };
 
   void enter(Block& b, Int begin, Int end) const {
@@ -261,7 +259,6 @@ template <class T> struct Layer {
     const Int begin = b.begin, n = b.count;
     b.space.resize(std::max(std::max<Int>(BLOCK, C) * std::max(P, W), BLOCK * D));
     T* space = b.space.data();
-    for (Int g : b.graphs) memset(sums + g * C * P, 0, C * P * sizeof(T));
     bring(b);
     pieces(b, [&](Int i, Int count) {  // ψ
       dense(count * C, b.z1.data() + (i - begin) * C * w.near, w.near, w.psi, space, true);
@@ -408,7 +405,10 @@ template <class T> struct Layer {
     const Int blocks = starts.size() - 1, threads = std::max<Int>(1, std::min(c.threads, blocks));
     if (back)
       for (Matrix<T>* one : w.used()) one->straighten();
-    std::vector<Block> all(threads, Block(c));
+    else std::fill_n(sums, c.graphs * C * P, T(0));
+    std::vector<Block> all;
+    all.reserve(threads);
+    for (Int t = 0; t < threads; t++) all.emplace_back(c);
 #pragma omp parallel for schedule(static) num_threads(int(threads))
     for (Int t = 0; t < threads; t++)
       for (Int k = blocks * t / threads; k < blocks * (t + 1) / threads; k++) {
@@ -430,9 +430,7 @@ template <class T> struct Layer {
     unfold(w.phi2, w.x0.row(0), N, of.node.row(0), of.node.bias(), of.phi2, of.x0.row(0));
     unfold(w.varphi2, w.x1.row(0), own, of.after.row(0), of.node.bias() + D, of.varphi2, of.x1.row(0));
     of.pieces(c, [&](Int weight, Int column, Int width, Int in, Int out, const T* from, Int ld) {
-      T* to = (T*)c.of_weight[weight] + column;
-      for (Int o = 0; o < out; o++)
-        for (Int i = 0; i < in; i++) to[o * width + i] = from[i * ld + o];
+      turn(in, out, from, ld, (T*)c.of_weight[weight] + column, width);
     });
   }
 };

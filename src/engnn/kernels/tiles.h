@@ -181,6 +181,13 @@ template <class T> inline void copy(Int m, Int n, const T* from, Int ldf, T* to,
   });
 }
 
+// to[n, ldt] = from[m, ldf] turned round
+template <class T> inline void turn(Int m, Int n, const T* from, Int ldf, T* to, Int ldt) {
+  for (Int some = 0; some < m; some += 16)
+    for (Int k = 0; k < n; k++)
+      for (Int i = some; i < std::min(m, some + 16); i++) to[k * ldt + i] = from[i * ldf + k];
+}
+
 // to[m,n] = from[m, ldf] where hidden[m,n] is positive, else 0; ldf = 0 takes the same row again and again.
 template <class T> inline void pass(Int m, Int n, const T* from, Int ldf, const T* hidden, Int ldh, T* to) {
   lanes<T>(n, [=](Int k, auto vector) {
