@@ -114,13 +114,14 @@ def test_which_is_better_is_the_metric_s_to_say(
     assert line[5] == f"+1.15, {verdict}"
 
 
-def test_the_verdict_is_over_whole_rows(paper: Table, made: Made, tmp_path: Path) -> None:
+def test_the_verdict_is_over_rows_that_have_a_score_and_says_how_many_lack_seeds(paper: Table, made: Made, tmp_path: Path) -> None:
     club, mpnn, deep, _ = paper.cells
     put(tmp_path, *(made(club, seed, 0.90) for seed in range(3)), *(made(mpnn, seed, 0.91) for seed in range(3)))
     put(tmp_path, *(made(deep, seed, 0.90) for seed in range(2)))
     text = "\n".join(pages.section(paper, pages.results(paper, tmp_path)))
     assert "2 of 4 cells are whole" in text
-    assert "As good as the paper's engnn or better on 1 of 1 whole rows. Better than our mpnn on 0 of 1." in text
+    assert "As good as the paper's engnn or better on 1 of 1 rows. Better than our mpnn on 0 of 1." in text
+    assert "Of these rows 1 have fewer seeds than the table asks for." in text
 
 
 def test_a_run_without_a_test_score_makes_no_mean(paper: Table, made: Made, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def section(table: Table, found: Sequence[Result]) -> list[str]:
 
 def summary(records: Path) -> str:
     """What the README says: how far each table is, and how it compares."""
-    lines = ["| table | cells | engnn beside the paper's engnn, and beside our mpnn |", "|---|---:|---|"]
+    lines = ["| table | whole cells | engnn beside the paper's engnn, and beside our mpnn |", "|---|---:|---|"]
     for table in tables().values():
         found = results(table, records)
         whole = sum(one.whole for one in found)
@@ -187,19 +187,20 @@ def _count(found: Sequence[Result]) -> str:
 
 
 def _verdict(found: Sequence[Result]) -> str:
-    """How the model compares, over the rows where both are whole."""
-    whole = {(one.cell.row.name, one.cell.column.name): one for one in found if one.whole and one.mean is not None}
-    mine = [one for (_, column), one in whole.items() if column == MODEL]
+    """How the model compares, over the rows where both have a score."""
+    scored = {(one.cell.row.name, one.cell.column.name): one for one in found if one.mean is not None}
+    mine = [one for (_, column), one in scored.items() if column == MODEL]
     printed = [(one, one.cell.printed) for one in mine if one.cell.printed is not None]
-    peers = [(one, whole[one.cell.row.name, "mpnn"]) for one in mine if (one.cell.row.name, "mpnn") in whole]
+    peers = [(one, scored[one.cell.row.name, "mpnn"]) for one in mine if (one.cell.row.name, "mpnn") in scored]
     said = ""
     if printed:
         reached = sum(one.reaches(theirs.mean) for one, theirs in printed if theirs is not None)
-        said += f" As good as the paper's engnn or better on {reached} of {len(printed)} whole rows."
+        said += f" As good as the paper's engnn or better on {reached} of {len(printed)} rows."
     if peers:
         better = sum(not other.reaches(one.mean) for one, other in peers if one.mean is not None)
         said += f" Better than our mpnn on {better} of {len(peers)}."
-    return said
+    fewer = sum(not one.whole for one in mine)
+    return f"{said} Of these rows {fewer} have fewer seeds than the table asks for." if said and fewer else said
 
 
 def _ours(one: Result) -> str:
