@@ -114,7 +114,9 @@ def test_which_is_better_is_the_metric_s_to_say(
     assert line[5] == f"+1.15, {verdict}"
 
 
-def test_the_verdict_is_over_rows_that_have_a_score_and_says_how_many_lack_seeds(paper: Table, made: Made, tmp_path: Path) -> None:
+def test_the_verdict_is_over_rows_that_have_a_score_and_says_how_many_lack_seeds(
+    paper: Table, made: Made, tmp_path: Path
+) -> None:
     club, mpnn, deep, _ = paper.cells
     put(tmp_path, *(made(club, seed, 0.90) for seed in range(3)), *(made(mpnn, seed, 0.91) for seed in range(3)))
     put(tmp_path, *(made(deep, seed, 0.90) for seed in range(2)))
