@@ -1,7 +1,7 @@
 """The paper's scalability table: an epoch of ZINC, batches of 128, of the model and of its two ablations.
 
 `mpnn` and `nmpnn` are the paper's ablations on this package's one code path: noise replaced by zero, and noise as plain
-features; their noise stream is computed all the same. `bare` is message passing without any such stream.
+features; of their noise stream one channel is computed. `bare` is message passing without any such stream.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ Every costly step of a layer is one thing, a Linear over a concatenation (see `e
 
 itself (`product`), its second Linear (`linear`), or sums of it over channels (`sum_channels`) or over the rows of each
 set (`sum_sets`), after the activation (ReLU). The rows H are made a cache-full at a time, and again in the backward
-pass: what is kept are the inputs. Sums over neighbours are sparse products (`neighbour_sum`). `$ENGNN_KERNELS` chooses
-who computes them, `status` tells who does.
+pass: what is kept are the inputs. Sums over neighbours are sparse products (`neighbour_sum`). Where graphs are small,
+all of a layer is one (`layer`). `$ENGNN_KERNELS` chooses who computes them, `status` tells who does.
 """
 
 from __future__ import annotations

@@ -77,17 +77,18 @@ template <class T> struct Matrices {
 
 template <class T> struct Layer {
   const LayerCall& c;
-  const T degree, typical, share, root;  // τ of the neighbours and of the graphs; what φ's sum over channels is multiplied by
+  const T degree, typical, share, root;  // τ of neighbours and of graphs; what φ's sum is multiplied by; √degree
   Matrices<T> w;
-  const Int C, L, P, F, D, A, O, own, W, N;  // widths: z, ψ, φ, a message, h, z²; of g and h; columns of noise and node
+  const Int C, L, P, F, D, A, O, own, W, N;  // widths: z, ψ, φ, a message, h, z²; g and h; columns of noise, node
   const T *x, *z;
   T *sums, *encoded, *outer, *messages, *mixed;  // what is kept: of graphs, then of nodes
   Space<T> low, low_h, low_g;  // what activations leave at least: 0 in all columns, or in the first of h's and of g's
   std::vector<Int> starts;
 
   Layer(const LayerCall& c, double degree, double typical, double share)
-      : c(c), degree(degree), typical(typical), share(share), root(std::sqrt(degree)), w(c), C(c.channels), L(c.width), P(c.size[PSI]),
-        F(c.size[PHI]), D(c.size[VARPHI]), A(c.size[H]), O(c.size[H2]), own(w.x1.out), W(w.noise.out), N(w.x0.out),
+      : c(c), degree(degree), typical(typical), share(share), root(std::sqrt(degree)), w(c), C(c.channels), L(c.width),
+        P(c.size[PSI]), F(c.size[PHI]), D(c.size[VARPHI]), A(c.size[H]), O(c.size[H2]), own(w.x1.out), W(w.noise.out),
+        N(w.x0.out),
         x((const T*)c.x), z((const T*)c.z) {
     sums = (T*)c.kept, encoded = sums + c.graphs * C * P, outer = encoded + c.nodes * F;
     messages = outer + c.nodes * N, mixed = messages + c.nodes * D;
@@ -113,7 +114,8 @@ template <class T> struct Layer {
     gemm(last.in, to.out, {last.row(0), last.out, 1, next, to.out, last.out}, to.row(0), to.out, true);
     gemm(1, to.out, {last.bias(), 0, 1, next, to.out, last.out}, bias, to.out);
   }
-  static void unfold(const Matrix<T>& last, const T* next, Int out, const T* of, const T* of_bias, Matrix<T>& of_last, T* of_next) {
+  static void unfold(const Matrix<T>& last, const T* next, Int out, const T* of, const T* of_bias, Matrix<T>& of_last,
+                     T* of_next) {
     Space<T> turned(out * last.out);
     turn(last.out, out, next, out, turned.data(), last.out);
     gemm(last.in, last.out, {of, out, 1, turned.data(), last.out, out}, of_last.row(0), last.out);
@@ -165,9 +167,9 @@ template <class T> struct Layer {
     ends.start = of.bias(), ends.low = active ? low.data() : nullptr;
     gemm(m, of.out, {from, ldf, 1, of.row(0), of.out, of.in}, to, of.out, ends);
   }
-  // The way back of it: the gradients of the Linear and of its input, which is 0 where `mask` (if there is one) is not positive.
-  void undense(Int m, const T* from, Int ldf, const T* grad, Int ldg, const Matrix<T>& by, Matrix<T>& of, T* of_from, Int ldo, const T* mask,
-               Int inputs = 0) const {
+  // The way back of it: the gradients of the Linear and of its (first) inputs, 0 where a `mask` is not positive.
+  void undense(Int m, const T* from, Int ldf, const T* grad, Int ldg, const Matrix<T>& by, Matrix<T>& of, T* of_from,
+               Int ldo, const T* mask, Int inputs = 0) const {
     Ends<T> ends;
     ends.mask = mask, ends.ldm = ldf;
     inputs = inputs ? inputs : by.in;
@@ -177,7 +179,8 @@ template <class T> struct Layer {
   }
 
   // to[C, L] = start + the rows of `from` of the nodes list[first..last], each times its scale; four channels at a time
-  template <class S> void neighbours(const T* start, const Int* list, Int first, Int last, const T* from, S scale, T* to, Int ldt) const {
+  template <class S>
+  void neighbours(const T* start, const Int* list, Int first, Int last, const T* from, S scale, T* to, Int ldt) const {
     const Int channels = C, near = w.near;
     lanes<T>(L, [=](Int k, auto vector) {
       VEC;
@@ -207,7 +210,8 @@ template <class T> struct Layer {
     }
     for (Int i = b.begin; c.messages && i < b.begin + b.count; i++) {
       const T scale = root * b.scales[i - b.begin];
-      neighbours(nullptr, c.source, c.pointer[i], c.pointer[i + 1], z1, [=](Int) { return scale; }, z1 + i * C * near + L, near);
+      const auto same = [=](Int) { return scale; };
+      neighbours(nullptr, c.source, c.pointer[i], c.pointer[i + 1], z1, same, z1 + i * C * near + L, near);
     }
   }
   // ψ's MLP of each graph's sums, and what it adds to the rows of noise.
@@ -229,7 +233,10 @@ template <class T> struct Layer {
     for (Int k = 0; k < count; k++) {
       Ends<T> ends;
       ends.start = b.table.data() + b.place[c.owner[i + k]] * C * W + column, ends.lds = W, ends.low = least;
-      if (column + columns > F) memcpy(b.plus.data() + F, outer + (i + k) * N + N - A, A * sizeof(T)), ends.plus = b.plus.data() + column;
+      if (column + columns > F) {
+        memcpy(b.plus.data() + F, outer + (i + k) * N + N - A, A * sizeof(T));
+        ends.plus = b.plus.data() + column;
+      }
       const T* from = b.z1.data() + (i + k - b.begin) * C * w.near;
       gemm(C, columns, {from, w.near, 1, w.noise.row(0) + column, W, w.near}, to + k * C * ld, ld, ends);
     }
@@ -295,7 +302,8 @@ template <class T> struct Layer {
       }
     });
     ends.start = w.varphi1.bias(), ends.low = low.data();
-    const Product<T> sized[2] = {{told, D, 1, w.varphi1.row(0), w.varphi1.out, D}, {b.logs.data(), 1, 1, w.varphi1.row(D), w.varphi1.out, 1}};
+    const Product<T> sized[2] = {{told, D, 1, w.varphi1.row(0), w.varphi1.out, D},
+                                 {b.logs.data(), 1, 1, w.varphi1.row(D), w.varphi1.out, 1}};
     gemm(n, w.varphi1.out, sized, 2, deep, w.varphi1.out, ends);
     ends.start = nullptr, ends.low = low_g.data();
     const Product<T> one = {deep, w.after.in, 1, w.after.row(0), own, w.after.in};
@@ -359,7 +367,8 @@ template <class T> struct Layer {
     Ends<T> ends;
     ends.mask = p, ends.ldm = w.phi1.out;
     gemm(n, w.phi1.out, {of_node, N, 1, straight, w.node.in, N}, of_deep, w.phi1.out, ends);
-    gemm(n, c.features, {of_node, N, 1, straight + w.phi1.out, w.node.in, N}, (T*)c.of_x + begin * c.features, c.features, true);
+    T* of_x = (T*)c.of_x + begin * c.features;
+    gemm(n, c.features, {of_node, N, 1, straight + w.phi1.out, w.node.in, N}, of_x, c.features, true);
     undense(n, encoded + begin * F, F, of_deep, w.phi1.out, w.phi1, b.of.phi1, of_sums, F, nullptr);
     for (Int k = 0; k < n * F; k++) of_sums[k] *= share;
     // φ; then all that reads Z¹ at once
@@ -377,7 +386,8 @@ template <class T> struct Layer {
     // ψ, and what neighbours and graphs were told
     const Int all = b.graphs.size() * C, in = P + 1;
     T *of_hidden = b.of_hidden.data(), *of_sized = b.of_sized.data();
-    undense(all, b.hidden.data(), w.psi1.out, b.of_table.data(), W, w.table, b.of.table, of_hidden, w.psi1.out, b.hidden.data());
+    const T* told_graphs = b.hidden.data();
+    undense(all, told_graphs, w.psi1.out, b.of_table.data(), W, w.table, b.of.table, of_hidden, w.psi1.out, told_graphs);
     undense(all, b.sized.data(), in, of_hidden, w.psi1.out, w.psi1, b.of.psi1, of_sized, in, nullptr);
     for (Int r = 0; r < all; r++) {
       const T scale = 1 / std::max(typical, T(c.sizes[b.graphs[r / C]]));
