@@ -47,8 +47,8 @@ def page(found: Mapping[str, Sequence[Said]]) -> list[str]:
         models = {row["model"]: row for row in said["rows"]}
         lines += [
             f"Batches of {said['batch']}, {said['layers']} layers, on a processor and not, as in the paper, on a "
-            "graphics card: only ratios can be compared. `bare` is message passing without the noise stream that the "
-            "code of `mpnn` computes all the same.",
+            "graphics card: only ratios can be compared. `mpnn` computes one channel of zero noise, `bare` has no "
+            "noise stream at all.",
             "",
             "| model | epoch s | × mpnn | × bare | peak MB | paper: s | paper: × MPNN | paper: GB |",
             "|---|---:|---:|---:|---:|---:|---:|---:|",
