@@ -168,6 +168,20 @@ def test_losses_are_the_papers() -> None:
     assert torch.allclose(total / count, torch.nn.functional.cross_entropy(out, target))
 
 
+def test_the_squared_error_beside_the_absolute_one_is_of_known_values_and_draws_towards_rare_ones() -> None:
+    kind = Values(("a",), (1.0,), (2.0,))
+    y = torch.tensor([[1.0], [1.0], [1.0], [21.0], [float("nan")]])
+    out = torch.full((5, 1), 2.0, requires_grad=True)
+    total, count = kind.loss(out, y, squared=1.0)
+    assert (total.item(), count.item()) == (3 * (2 + 4) + (8 + 64), 4)
+    total.backward()
+    assert out.grad is not None
+    assert out.grad.sum() < 0  # up, to the rare value
+    out.grad = None
+    kind.loss(out, y)[0].backward()
+    assert out.grad.sum() > 0  # down, to the median
+
+
 def test_values_are_answered_in_the_users_units() -> None:
     kind = Values(("a",), (10.0,), (4.0,))
     y = torch.tensor([[2.0], [14.0]])

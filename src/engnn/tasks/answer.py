@@ -1,6 +1,7 @@
 """Kinds of answers: one of several classes, yes or no, values. Each knows its loss and what its outputs mean.
 
-A loss is a sum over the answers that are known, beside their number, so that several processes can share a batch.
+A loss is a sum over the answers that are known, beside their number, so that several processes can share a batch. That
+of values is the absolute error, and `squared` times its square.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Classes:
     names: tuple[str, ...]
     kind: ClassVar[Literal["class"]] = "class"
 
-    def loss(self, out: Tensor, y: Tensor) -> Loss:
+    def loss(self, out: Tensor, y: Tensor, squared: float = 0.0) -> Loss:
         return functional.cross_entropy(out.float(), y, ignore_index=-1, reduction="sum"), (y >= 0).sum()
 
     def decode(self, out: Tensor) -> Tensor:
@@ -49,7 +50,7 @@ class YesNo:
     names: tuple[str, ...]
     kind: ClassVar[Literal["binary"]] = "binary"
 
-    def loss(self, out: Tensor, y: Tensor) -> Loss:
+    def loss(self, out: Tensor, y: Tensor, squared: float = 0.0) -> Loss:
         known = ~y.isnan()
         each = functional.binary_cross_entropy_with_logits(out.float(), torch.where(known, y, 0.0), reduction="none")
         return torch.where(known, each, 0.0).sum(), known.sum()
@@ -70,11 +71,11 @@ class Values:
     scale: tuple[float, ...]
     kind: ClassVar[Literal["value"]] = "value"
 
-    def loss(self, out: Tensor, y: Tensor) -> Loss:
+    def loss(self, out: Tensor, y: Tensor, squared: float = 0.0) -> Loss:
         known = ~y.isnan()
         mean, scale = out.new_tensor(self.mean, dtype=torch.float32), out.new_tensor(self.scale, dtype=torch.float32)
         error = (out.float() - (torch.where(known, y, 0.0) - mean) / scale).abs()
-        return torch.where(known, error, 0.0).sum(), known.sum()
+        return torch.where(known, error + squared * error**2, 0.0).sum(), known.sum()
 
     def decode(self, out: Tensor) -> Tensor:
         return out.double() * out.new_tensor(self.scale, dtype=torch.float64) + out.new_tensor(

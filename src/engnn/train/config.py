@@ -53,6 +53,7 @@ class TrainConfig:
         learning_rate: of AdamW, at its highest
         weight_decay: of AdamW
         warmup: share of all steps in which the learning rate rises, before it falls along a cosine to 0
+        squared: of values, the weight of the squared error beside the absolute one, which leaves rare values out
         clip: the norm to which gradients are cut (0: they are not)
         average: decay of a running average of the weights, which then is what is evaluated and kept (0: none)
         patience: epochs without a better validation score after which training ends (0: never)
@@ -70,6 +71,7 @@ class TrainConfig:
     learning_rate: float = 2e-3
     weight_decay: float = 1e-4
     warmup: float = 0.05
+    squared: float = 0.0
     clip: float = 1.0
     average: float = 0.0
     patience: int = 0
@@ -86,7 +88,7 @@ class TrainConfig:
             _within(f"train.{name}", getattr(self, name), 1, 1 << 30)
         for name in ("patience", "checkpoint_steps"):
             _within(f"train.{name}", getattr(self, name), 0, 1 << 30)
-        for name in ("weight_decay", "clip", "checkpoint_seconds"):
+        for name in ("weight_decay", "squared", "clip", "checkpoint_seconds"):
             _within(f"train.{name}", getattr(self, name), 0.0, 1e9)
         _within("train.learning_rate", self.learning_rate, 1e-12, 1e3)
         _within("train.warmup", self.warmup, 0.0, 1.0)

@@ -239,7 +239,7 @@ class Training:
         reseed(word(seed, STEP + step), self.task.device)
         with torch.autocast(self.task.device.type, torch.bfloat16, enabled=train.precision == "bfloat16"):
             out = answer(model, batch, seed=seed, draw=step)
-        return self.task.answer.loss(out, batch.y)
+        return self.task.answer.loss(out, batch.y, train.squared)
 
     def _finish_epoch(self, check: Callable[[], None]) -> Row:
         self.read()
