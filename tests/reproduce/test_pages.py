@@ -173,7 +173,7 @@ def test_brec_is_told_by_category_and_by_both_cuts(made: Made, tmp_path: Path) -
     assert "| mpnn | 4 | all | 2 | 1.0 (1.0) | 1.0 (1.0) |" in text
 
 
-def test_bare_and_boosted_models_are_told_in_pairs_that_are_whole(made: Made, tmp_path: Path) -> None:
+def test_bare_and_boosted_models_are_told_in_pairs_over_the_seeds_of_both(made: Made, tmp_path: Path) -> None:
     cells = {cell.name: cell for cell in table("boost").cells}
     for name, score, seeds in (
         ("3-cycle/gin", 0.5, 1),
@@ -197,10 +197,10 @@ def test_bare_and_boosted_models_are_told_in_pairs_that_are_whole(made: Made, tm
     text = pages.boosted(tmp_path)
     assert text in "\n".join(pages.section(table("boost"), found))
     told = {line[0]: line[2:] for line in rows(text.splitlines())}
-    assert "better on 1 of 2 pairs." in text
+    assert "better on 2 of 3 pairs." in text
     assert told["counting:3-cycle"] == ["–", "0.5000 → 0.1250 (−0.3750)", "–", "–"]
     assert told["chameleon"] == ["50.00 → 40.00 (−10.00)", "–", "–", "–"]
-    assert told["cora"] == ["–"] * 4
+    assert told["cora"] == ["50.00 → 90.00 (+40.00, 2 of 3 seeds)", "–", "–", "–"]
 
 
 def test_a_row_may_ask_for_fewer_seeds() -> None:

@@ -142,7 +142,7 @@ def summary(records: Path) -> str:
 def boosted(records: Path) -> str:
     """What the README says of boosted models."""
     lines = boost.compared(_by_cell(boost.TABLE, records))
-    return "\n".join(lines or ["No pair of bare and boosted models has all its seeds on record yet."])
+    return "\n".join(lines or ["No pair of bare and boosted models is on record yet."])
 
 
 def between(text: str, content: str, begins: str = BEGIN, ends: str = END) -> str:

@@ -11,7 +11,7 @@ PAIRS = {"gcn": "GCN", "gin": "GIN", "gat": "GAT", "graphsage": "GraphSAGE"}
 
 
 def compared(found: Mapping[str, Sequence[Said]]) -> list[str]:
-    """Of each data and model bare → boosted (the difference), where all seeds of both are on record."""
+    """Of each data and model bare → boosted (the difference), over the seeds that both have on record."""
     lines = []
     better: list[bool] = []
     for row in TABLE.rows:
@@ -19,15 +19,21 @@ def compared(found: Mapping[str, Sequence[Said]]) -> list[str]:
         times, digits = (100, 2) if row.percent else (1, 4)
         for name in PAIRS:
             pair = [found.get(f"{row.name}/{column}", ()) for column in (name, f"boosted_{name}")]
-            if min(map(len, pair)) < (row.seeds or TABLE.seeds):
+            seeds = sorted(set.intersection(*({said["seed"] for said in records} for records in pair)))
+            if not seeds:
                 shown.append("–")
                 continue
-            bare, boosted = (times * statistics.fmean(said["scores"]["test"] for said in records) for records in pair)
+            bare, boosted = (
+                times * statistics.fmean(said["scores"]["test"] for said in records if said["seed"] in seeds)
+                for records in pair
+            )
             higher = pair[0][0]["higher_is_better"]
             metric = f"{pair[0][0]['metric']}{', %' if row.percent else ''} {'↑' if higher else '↓'}"
             better.append(boosted > bare if higher else boosted < bare)
             difference = f"{boosted - bare:+.{digits}f}".replace("-", "−")
-            shown.append(f"{bare:.{digits}f} → {boosted:.{digits}f} ({difference})")
+            asked = row.seeds or TABLE.seeds
+            fewer = f", {len(seeds)} of {asked} seeds" if len(seeds) < asked else ""
+            shown.append(f"{bare:.{digits}f} → {boosted:.{digits}f} ({difference}{fewer})")
         lines.append(f"| {row.settings['data']} | {metric or '–'} | {' | '.join(shown)} |")
     if not better:
         return []
