@@ -132,18 +132,6 @@ def _neighbour_sum_shape(
     return values.new_empty(pointer.size(0) - 1, *values.shape[1:])
 
 
-def _layer(
-    x: Tensor,
-    z: Tensor,
-    edge: Tensor | None,
-    structure: Sequence[Tensor],
-    weights: Sequence[Tensor],
-    flags: Sequence[bool],
-    numbers: Sequence[float],
-) -> list[Tensor]:
-    return cpu.layer(x, z, edge, structure, weights, flags, numbers)
-
-
 def _layer_shape(
     x: Tensor,
     z: Tensor,
@@ -154,21 +142,6 @@ def _layer_shape(
     numbers: Sequence[float],
 ) -> list[Tensor]:
     return [x.new_empty(shape) for shape in plain.layer_shapes(x, z, structure[-1], weights, edge is not None)]
-
-
-def _layer_backward(
-    grad_x: Tensor,
-    grad_z: Tensor,
-    kept: Tensor,
-    x: Tensor,
-    z: Tensor,
-    edge: Tensor | None,
-    structure: Sequence[Tensor],
-    weights: Sequence[Tensor],
-    flags: Sequence[bool],
-    numbers: Sequence[float],
-) -> list[Tensor]:
-    return cpu.layer_backward(grad_x, grad_z, kept, x, z, edge, structure, weights, flags, numbers)
 
 
 def _layer_backward_shape(
@@ -189,8 +162,8 @@ def _layer_backward_shape(
 rows = _operator("rows", _rows, _rows_shape)
 rows_backward = _operator("rows_backward", _rows_backward, _rows_backward_shape)
 neighbour_sum = _operator("neighbour_sum", _neighbour_sum, _neighbour_sum_shape)
-layer = _operator("layer", _layer, _layer_shape)
-layer_backward = _operator("layer_backward", _layer_backward, _layer_backward_shape)
+layer = _operator("layer", cpu.layer, _layer_shape)
+layer_backward = _operator("layer_backward", cpu.layer_backward, _layer_backward_shape)
 
 
 class Rows(torch.autograd.Function):
